@@ -1,0 +1,71 @@
+"""softbandit: choose actions online so that reward is high while soft constraints hold over time."""
+
+from softbandit import problems
+from softbandit.agent import Agent, Decision, HorizonWarning
+from softbandit.arrays import DrawCount, Draws, namespace
+from softbandit.ckb import CKB
+from softbandit.doubling import Doubling
+from softbandit.errors import (
+    ArgumentError,
+    DecisionError,
+    FeedbackError,
+    FileError,
+    InfeasibleError,
+    KernelError,
+    MissingExtraError,
+    SoftbanditError,
+    UnknownNameError,
+)
+from softbandit.explore import (
+    UCB,
+    Exploration,
+    Gaussian,
+    Greedy,
+    RandUCB,
+    Thompson,
+    TruncatedGaussian,
+    UniformDiscrete,
+)
+from softbandit.kernels import Kernel, Linear, Matern, SquaredExponential, Tabular
+from softbandit.metrics import randomized_optimum, score
+from softbandit.simulate import simulate
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "CKB",
+    "UCB",
+    "Agent",
+    "ArgumentError",
+    "Decision",
+    "DecisionError",
+    "Doubling",
+    "DrawCount",
+    "Draws",
+    "Exploration",
+    "FeedbackError",
+    "FileError",
+    "Gaussian",
+    "Greedy",
+    "HorizonWarning",
+    "InfeasibleError",
+    "Kernel",
+    "KernelError",
+    "Linear",
+    "Matern",
+    "MissingExtraError",
+    "RandUCB",
+    "SoftbanditError",
+    "SquaredExponential",
+    "Tabular",
+    "Thompson",
+    "TruncatedGaussian",
+    "UniformDiscrete",
+    "UnknownNameError",
+    "__version__",
+    "namespace",
+    "problems",
+    "randomized_optimum",
+    "score",
+    "simulate",
+]

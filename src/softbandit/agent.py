@@ -1,0 +1,201 @@
+"""The live agent: ask for a decision, tell what came of it, save and load."""
+
+import secrets
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from os import PathLike
+from typing import Any
+
+import numpy as np
+
+from softbandit import checks, storage
+from softbandit.arrays import POLICY, draw
+from softbandit.checks import Floats
+from softbandit.errors import ArgumentError, DecisionError, FeedbackError, FileError
+from softbandit.policy import Choice, Policy, State, StepPolicy
+
+
+@dataclass(frozen=True, eq=False)
+class Decision:
+    """What to do, and all that `tell` needs to learn from it.
+
+    With one constraint `dual` and `cost_estimate` are numbers, with several they are arrays.
+    """
+
+    round: int  # rounds told when it was made, from 0
+    arm: int
+    x: Floats  # the arm's features
+    dual: Any  # before this decision's update
+    reward_estimate: float  # the truncated f_t and g_t at the arm
+    cost_estimate: Any
+    ticket: int = field(repr=False)  # its identity: a decision can be told once
+
+
+class HorizonWarning(UserWarning):
+    """A policy is being run past the horizon it was made for."""
+
+
+class Posterior:
+    """What an agent believes of the reward (row 0) and of each cost (rows 1, ..., m), over the arms."""
+
+    def __init__(self, policy: StepPolicy, state: State) -> None:
+        self._surrogate, self._state = policy.surrogate, state.posterior
+
+    def mean(self) -> Floats:
+        """mu_t: (1 + m, n)"""
+        return np.array(self._surrogate.mean(self._state)[0])
+
+    def std(self) -> Floats:
+        """sigma_t: (1 + m, n)"""
+        return np.array(self._surrogate.std(self._state)[0])
+
+    def covariance(self) -> Floats:
+        """k_t(x, x') over all pairs of arms: (1 + m, n, n)"""
+        return np.array(self._surrogate.covariance(self._state)[0])
+
+
+class Agent:
+    """A policy at work. `ask` changes nothing; `tell` is the only step that does.
+
+    Asking again before telling gives the same arm again (with its own ticket), so an
+    interrupted caller may simply ask anew. Decisions may be told late and in any order:
+    the posterior is that of the data, whatever the order. The dual moves at each tell, by
+    the cost estimate that the decision carries, and stands still in between, so decisions
+    asked together share one dual.
+
+    >>> import numpy as np, softbandit as sb
+    >>> arms = np.linspace(0, 1, 100)[:, None]
+    >>> policy = sb.CKB(arms, sb.SquaredExponential(0.2), reward_bound=2, cost_bound=1, noise=0.1,
+    ...                 horizon=500, slater=0.5)
+    >>> agent = sb.Agent(policy, seed=0)
+    >>> decision = agent.ask()
+    >>> agent.tell(decision, reward=1.3, cost=-0.2)
+    >>> agent.round
+    1
+    """
+
+    def __init__(self, policy: Policy, seed: int = 0) -> None:
+        if not isinstance(policy, Policy):
+            raise ArgumentError.of("policy", "a policy", policy, "For example sb.CKB(...).")
+        self.policy = policy
+        self.seed = checks.whole("seed", seed, least=0, most=2**64 - 1)
+        self._begin(0)
+        self._told: set[int] = set()
+
+    def _begin(self, round: int) -> None:
+        self._round = round
+        self._stage = self.policy.stage(round)
+        self._state = self._stage.policy.init(trials=1)
+
+    @property
+    def round(self) -> int:
+        """The number of decisions told."""
+        return self._round
+
+    @property
+    def dual(self) -> Any:
+        """The dual in force: a number with one constraint, an array with several."""
+        return _plain(self._state.dual[0])
+
+    @property
+    def posterior(self) -> Posterior:
+        return Posterior(self._stage.policy, self._state)
+
+    def ask(self) -> Decision:
+        """The decision for this round."""
+        self._warn_past_horizon()
+        step = self._stage.policy
+        draws = next(draw(step.draws(), self.seed, [0], self._round, 1, POLICY).rounds())
+        choice = step.decide(self._state, draws)
+        arm = int(choice.arm[0])
+        return Decision(
+            round=self._round,
+            arm=arm,
+            x=self.policy.arms[arm],
+            dual=self.dual,
+            reward_estimate=float(choice.reward_estimate[0]),
+            cost_estimate=_plain(choice.cost_estimate[0]),
+            ticket=secrets.randbits(63),
+        )
+
+    def tell(self, decision: Decision, reward: float, cost: float | Sequence[float] = ()) -> None:
+        """Learn what came of a decision: the reward, and the cost (one a constraint)."""
+        m = self.policy.constraints
+        choice = self._choice(decision)
+        r = np.array([checks.number("reward", reward, FeedbackError)])
+        c = checks.each("cost", cost if m == 1 else np.atleast_1d(cost), m, FeedbackError)[None, :]
+        with np.errstate(over="ignore", invalid="ignore"):
+            state = self._stage.policy.update(self._state, choice, r, c)
+        if not all(np.isfinite(posterior.mu).all() for posterior in state.posterior):
+            raise FeedbackError.of("reward, cost", "numbers of a usable size", (reward, cost), "Check the units.")
+        self._state, self._round = state, self._round + 1
+        self._told.add(decision.ticket)
+        if self._round >= self._stage.last:
+            self._begin(self._round)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write all that the agent is to a file. An existing file is replaced only by a whole one."""
+        arrays = {f"state{i}": np.asarray(leaf) for i, leaf in enumerate(storage.leaves(self._state))}
+        arrays["told"] = np.array(sorted(self._told), dtype=np.int64)
+        header: dict[str, Any] = {"seed": self.seed, "round": self._round, "policy": None, "code": None}
+        settings: dict[str, Any] = {}
+        try:
+            header["policy"] = storage.encode(self.policy, settings)
+            arrays |= settings
+        except storage.NotStorable as only_code:
+            header["code"] = str(only_code)
+        storage.write(path, header, arrays)
+
+    @classmethod
+    def load(cls, path: str | PathLike[str], policy: Policy | None = None) -> "Agent":
+        """The agent as it was saved; its next decisions are the same to the bit.
+
+        A policy with parts that only code can hold (your own exploration, kernel or width
+        function) is not in the file: pass it, built as it was.
+        """
+        header, arrays = storage.read(path)
+        if policy is None and header.get("policy") is None:
+            remedy = "Pass policy=, built as it was when the agent was saved."
+            raise FileError.of(str(path), "the policy's settings", f"one that only code holds, {header['code']}", remedy)
+        try:
+            agent = cls(storage.decode(header["policy"], arrays) if policy is None else policy, header["seed"])
+            agent._begin(header["round"])
+            count = len(list(storage.leaves(agent._state)))
+            agent._state = storage.refill(agent._state, iter([arrays[f"state{i}"] for i in range(count)]))
+            agent._told = set(arrays["told"].tolist())
+        except storage.DAMAGE as error:
+            raise storage.not_an_agent(path, error) from error
+        return agent
+
+    def _choice(self, decision: Decision) -> Choice:
+        """A decision as the policy made it, after checking that it may be told."""
+        if not isinstance(decision, Decision):
+            raise DecisionError.of("decision", "a Decision from ask()", decision, "Pass what ask() returned.")
+        if decision.ticket in self._told:
+            got = f"the one of round {decision.round}, arm {decision.arm}, again"
+            raise DecisionError.of("decision", "one not told before", got, "Ask for a new one.")
+        n, m = len(self.policy.arms), self.policy.constraints
+        try:
+            arm = checks.whole("decision.arm", decision.arm, 0, n - 1)
+            checks.whole("decision.round", decision.round, 0, self._round)
+            f = checks.number("decision.reward_estimate", decision.reward_estimate)
+            g = checks.each("decision.cost_estimate", np.atleast_1d(decision.cost_estimate), m)
+        except ArgumentError as error:
+            raise DecisionError(f"{error} A decision must come from this agent's ask(), unchanged.") from None
+        return Choice(np.array([arm]), np.array([f]), g[None, :])
+
+    def _warn_past_horizon(self) -> None:
+        T = self.policy.horizon
+        if T is not None and self._round == T:
+            warnings.warn(
+                f"The policy's horizon of {T} rounds has passed: its guarantee no longer holds. "
+                "Give a longer horizon, or wrap the policy in sb.Doubling where it is not known.",
+                HorizonWarning,
+                stacklevel=3,
+            )
+
+
+def _plain(row: Floats) -> Any:
+    """A float for one constraint, an array of its own for several."""
+    return float(row[0]) if len(row) == 1 else row.copy()

@@ -1,0 +1,94 @@
+"""The array namespace, and randomness as an input.
+
+All numeric code takes its functions from the arrays it is given (`namespace`), so the
+same source runs on NumPy and under a compiler. Random numbers are made here and only
+here: the words of round t of trial i are a pure function of (seed, i, t), so a trial is
+the same alone, in any batch and in any chunks.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+Array: TypeAlias = Any
+"""An array of the engine's namespace."""
+
+POLICY, PROBLEM = 0, 1
+"""Separate streams: all policies meet the same noise."""
+
+WORDS_A_BLOCK = 4  # Philox turns one counter into four 64-bit words
+
+
+class DrawCount(NamedTuple):
+    """How many random numbers are needed: standard normal, and uniform on (0, 1)."""
+
+    normal: int = 0
+    uniform: int = 0
+
+
+class Draws(NamedTuple):
+    """Random numbers for one round, of shape (trials, count), or for many: (rounds, trials, count)."""
+
+    normal: Array
+    uniform: Array
+
+    def rounds(self) -> Iterator["Draws"]:
+        """Each round's own draws, in order."""
+        return map(Draws, self.normal, self.uniform)
+
+
+def namespace(x: Array) -> Any:
+    """The module whose functions work on x: numpy, or one that imitates it."""
+    return x.__array_namespace__()
+
+
+def draw(count: DrawCount, seed: int, trials: Sequence[int], first: int, rounds: int, stream: int) -> Draws:
+    """The random numbers of rounds first, ..., first + rounds - 1 of each trial.
+
+    Every number costs one 64-bit word of the Philox generator with key (seed, trial), and
+    every round starts on a new counter, so any round can be made without the ones before.
+
+    >>> a = draw(DrawCount(normal=2), seed=1, trials=[7], first=0, rounds=5, stream=POLICY)
+    >>> b = draw(DrawCount(normal=2), seed=1, trials=[3, 7], first=4, rounds=1, stream=POLICY)
+    >>> bool((a.normal[4, 0] == b.normal[0, 1]).all())
+    True
+    """
+    from scipy.special import ndtri
+
+    blocks = -(-(count.normal + count.uniform) // WORDS_A_BLOCK)
+    words = np.empty((rounds, len(trials), blocks * WORDS_A_BLOCK), dtype=np.uint64)
+    for i, trial in enumerate(trials):
+        key = np.array([seed, trial], dtype=np.uint64)
+        counter = np.array([first * blocks, 0, 0, stream], dtype=np.uint64)
+        raw = np.random.Philox(key=key, counter=counter).random_raw(rounds * blocks * WORDS_A_BLOCK)
+        words[:, i] = raw.reshape(rounds, -1)
+    # 52 random bits and a half: never 0, never 1, exact in float64.
+    u = ((words[:, :, : count.normal + count.uniform] >> np.uint64(12)) + 0.5) * 2.0**-52
+    return Draws(ndtri(u[:, :, : count.normal]), u[:, :, count.normal :])
+
+
+def pick_max(z: Array, tolerance: Array, u: Array | None) -> Array:
+    """Index of the maximum of each row of z: (trials, n) -> (trials,).
+
+    Entries within `tolerance` of the maximum are ties: of k ties, number floor(u k) is
+    picked, or the first where u is None.
+    """
+    xp = namespace(z)
+    largest = z[xp.arange(z.shape[0]), xp.argmax(z, axis=1)]
+    tied = z >= (largest - tolerance)[:, None]
+    if u is None:
+        return xp.argmax(tied, axis=1)
+    rank = xp.cumulative_sum(tied, axis=1)  # 1, 2, ... along the ties
+    return xp.argmax(rank > xp.floor(u * rank[:, -1])[:, None], axis=1)
+
+
+def project(x: Array, low: Array, high: Array) -> Array:
+    """The point of [low, high] nearest to x: the paper's Proj."""
+    xp = namespace(x)
+    return xp.minimum(xp.maximum(x, low), high)
+
+
+def drop_single(x: Array) -> Array:
+    """Without its last axis where that has one entry: one constraint needs no axis of its own."""
+    return x[..., 0] if x.shape[-1] == 1 else x

@@ -1,0 +1,104 @@
+"""Checks of what a user passes in: each returns the value in one standard form, or raises."""
+
+import math
+import operator
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from softbandit.errors import ArgumentError, SoftbanditError, UnknownNameError
+
+T = TypeVar("T")
+Floats = NDArray[np.float64]
+
+
+def number(what: str, value: Any, error: type[SoftbanditError] = ArgumentError) -> float:
+    """A finite real number."""
+    try:
+        # float() would read text, truth values and one-element lists as numbers.
+        if isinstance(value, (str, bytes, bool, np.bool_)) or np.ndim(value) or np.iscomplexobj(value):
+            raise TypeError
+        result = float(value)
+    except (TypeError, ValueError, OverflowError):
+        raise error.of(what, "a number", value, "Pass one finite real number.") from None
+    if not math.isfinite(result):
+        raise error.of(what, "a finite number", value, "Check where the NaN or infinity comes from.")
+    return result
+
+
+def positive(what: str, value: Any) -> float:
+    result = number(what, value)
+    if result <= 0:
+        raise ArgumentError.of(what, "a number above 0", value, "Pass a positive number.")
+    return result
+
+
+def nonnegative(what: str, value: Any) -> float:
+    result = number(what, value)
+    if result < 0:
+        raise ArgumentError.of(what, "a number of at least 0", value, "Pass zero or a positive number.")
+    return result
+
+
+def whole(what: str, value: Any, least: int, most: int | None = None) -> int:
+    """A whole number in [least, most]."""
+    span = f"a whole number of at least {least}" if most is None else f"a whole number from {least} to {most}"
+    try:
+        if isinstance(value, (bool, np.bool_)):
+            raise TypeError
+        result = operator.index(value)
+    except TypeError:
+        raise ArgumentError.of(what, span, value, "Pass an int.") from None
+    if result < least or (most is not None and result > most):
+        raise ArgumentError.of(what, span, value, "Pass an int in that range.")
+    return result
+
+
+def each(what: str, value: Any, count: int, error: type[SoftbanditError] = ArgumentError) -> Floats:
+    """One number for each of `count` things, or one number for all of them."""
+    try:
+        shape = np.shape(value)
+    except ValueError:  # ragged
+        shape = (-1,)
+    if shape == ():
+        return np.full(count, number(what, value, error))
+    if shape != (count,):
+        got = f"{value!r} of shape {shape}"
+        raise error.of(what, f"one number, or {count} of them", got, f"Pass exactly {count}, in order.")
+    return np.array([number(f"{what}[{i}]", v, error) for i, v in enumerate(value)])
+
+
+def each_above(what: str, value: Any, count: int, least: float, strict: bool) -> Floats:
+    """Like `each`, with every number above `least` (at least `least` unless strict)."""
+    result = each(what, value, count)
+    if np.any(result < least) or (strict and np.any(result == least)):
+        bound = f"above {least:g}" if strict else f"of at least {least:g}"
+        raise ArgumentError.of(what, f"numbers {bound}", value, f"Pass numbers {bound}.")
+    return result
+
+
+def named(what: str, value: Any, options: Mapping[str, T]) -> T:
+    """The option that a name stands for."""
+    if not isinstance(value, str) or value not in options:
+        raise UnknownNameError.among(what, value, options)
+    return options[value]
+
+
+def points(what: str, value: Any) -> Floats:
+    """A non-empty matrix of finite numbers, one row a point; a read-only copy."""
+    try:
+        result = np.array(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ArgumentError.of(what, "a matrix of numbers", value, "Pass one row a point.") from None
+    if result.ndim != 2:
+        remedy = f"Write {what}[:, None] for one feature a point." if result.ndim == 1 else "Pass one row a point."
+        raise ArgumentError.of(what, "an n x d matrix", f"an array of shape {result.shape}", remedy)
+    if result.size == 0:
+        raise ArgumentError.of(what, "at least one row and column", f"shape {result.shape}", "Pass one row a point.")
+    if not np.isfinite(result).all():
+        row = int(np.argmin(np.isfinite(result).all(axis=1)))
+        raise ArgumentError.of(what, "finite numbers", f"{result[row]} in row {row}", "Remove or repair that row.")
+    result.flags.writeable = False
+    return result

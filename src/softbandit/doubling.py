@@ -1,0 +1,46 @@
+"""The doubling trick: a policy that needs its horizon, run without one."""
+
+from dataclasses import dataclass, field
+
+from softbandit.checks import Floats
+from softbandit.errors import ArgumentError
+from softbandit.policy import Policy, Stage, StepPolicy
+
+
+@dataclass(frozen=True, eq=False)
+class Doubling(Policy):
+    """Run `policy` for its horizon H, then afresh for 2 H rounds, then 4 H, and so on.
+
+    Each run has its own horizon, with the settings that follow from it, and forgets the
+    runs before. If regret and violation grow as c sqrt(T) with the horizon known, they
+    grow at most as c sqrt(T) / (1 - 1 / sqrt(2)) = 3.42 c sqrt(T) here.
+
+    >>> import numpy as np, softbandit as sb
+    >>> policy = sb.CKB(np.eye(2), sb.Linear(), reward_bound=1, cost_bound=1, noise=1, horizon=100, slater=1)
+    >>> [sb.Doubling(policy).stage(t).policy.horizon for t in (0, 99, 100, 299, 300)]
+    [100, 100, 200, 200, 400]
+    """
+
+    policy: StepPolicy
+    horizon: None = field(default=None, init=False)
+    _runs: dict[int, StepPolicy] = field(default_factory=dict, init=False, repr=False)  # made when first needed
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.policy, StepPolicy) or self.policy.horizon is None:
+            raise ArgumentError.of("policy", "a policy with a horizon", self.policy, "For example sb.CKB(...).")
+
+    @property
+    def arms(self) -> Floats:  # type: ignore[override]
+        return self.policy.arms
+
+    @property
+    def constraints(self) -> int:  # type: ignore[override]
+        return self.policy.constraints
+
+    def stage(self, round: int) -> Stage:
+        H = self.policy.horizon
+        assert H is not None
+        k = (round // H + 1).bit_length() - 1  # run k has rounds (2^k - 1) H to (2^(k+1) - 1) H
+        if k not in self._runs:
+            self._runs[k] = self.policy.replace(horizon=H << k) if k else self.policy
+        return Stage(self._runs[k], H * ((1 << k) - 1), H * ((2 << k) - 1))

@@ -1,0 +1,84 @@
+"""Every exception softbandit raises, under one base class.
+
+SoftbanditError
+├── ArgumentError (ValueError)      a setting that cannot be used
+│   ├── KernelError                 a kernel that is not one, or does not fit the arms
+│   └── UnknownNameError            a name that is not on the list
+├── FeedbackError (ValueError)      an observation that cannot be learned from
+│   └── DecisionError               a decision that is foreign, altered, or already told
+├── InfeasibleError (ValueError)    no mixture of arms satisfies the constraints
+├── FileError (OSError)             a saved agent that is damaged, foreign or cannot be written
+└── MissingExtraError (ImportError) an optional package that is not installed
+"""
+
+import difflib
+from collections.abc import Iterable
+from typing import Any
+
+__all__ = [
+    "ArgumentError",
+    "DecisionError",
+    "FeedbackError",
+    "FileError",
+    "InfeasibleError",
+    "KernelError",
+    "MissingExtraError",
+    "SoftbanditError",
+    "UnknownNameError",
+]
+
+
+class SoftbanditError(Exception):
+    """Base of all errors; its message says what was expected, what came, and what to do."""
+
+    @classmethod
+    def of(cls, what: str, expected: str, got: Any, remedy: str) -> "SoftbanditError":
+        return cls(f"{what}: expected {expected}, got {_short(got)}. {remedy}")
+
+
+class ArgumentError(SoftbanditError, ValueError):
+    """A setting that cannot be used."""
+
+
+class KernelError(ArgumentError):
+    """A kernel that is not one, or does not fit the arms."""
+
+
+class UnknownNameError(ArgumentError):
+    """A name that is not on the list."""
+
+    @classmethod
+    def among(cls, what: str, name: Any, names: Iterable[str]) -> "UnknownNameError":
+        known = sorted(names)
+        near = difflib.get_close_matches(str(name), known, n=1)
+        remedy = f"Did you mean {near[0]!r}?" if near else "Choose one of them."
+        return cls(f"{what}: expected one of {', '.join(map(repr, known))}, got {_short(name)}. {remedy}")
+
+
+class FeedbackError(SoftbanditError, ValueError):
+    """An observation that cannot be learned from."""
+
+
+class DecisionError(FeedbackError):
+    """A decision that is foreign, altered, or already told."""
+
+
+class InfeasibleError(SoftbanditError, ValueError):
+    """No mixture of arms satisfies the constraints."""
+
+
+class FileError(SoftbanditError, OSError):
+    """A saved agent that is damaged, foreign or cannot be written."""
+
+
+class MissingExtraError(SoftbanditError, ImportError):
+    """An optional package that is not installed."""
+
+    @classmethod
+    def of_extra(cls, package: str, extra: str) -> "MissingExtraError":
+        return cls(f"{package} is not installed. Install it with: pip install 'softbandit[{extra}]'")
+
+
+def _short(value: Any) -> str:
+    text = " ".join(repr(value).split())
+    return text if len(text) <= 80 else text[:77] + "..."

@@ -1,0 +1,30 @@
+"""Several policies on one problem, with the same noise."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from softbandit.metrics import Scores, score
+from softbandit.policy import Policy
+from softbandit.problems.problem import Problem
+from softbandit.simulate import Trace, simulate
+
+
+class Result(NamedTuple):
+    policy: str
+    trace: Trace
+    scores: Scores
+
+
+def compare(
+    policies: dict[str, Policy],
+    problem: Problem,
+    trials: int,
+    seed: int,
+    progress: Callable[[str, int], None],
+) -> list[Result]:
+    """Simulate each policy; `progress` gets its name and the rounds done since the last call."""
+    results = []
+    for name, policy in policies.items():
+        trace = simulate(policy, problem, trials, seed, progress=lambda rounds, name=name: progress(name, rounds))
+        results.append(Result(name, trace, score(trace, problem)))
+    return results

@@ -1,0 +1,1 @@
+"""Gaussian-process posteriors, as values that conditioning replaces by new ones."""

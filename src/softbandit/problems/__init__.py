@@ -1,0 +1,6 @@
+"""What is being optimised: functions, how they are observed, and what a policy may know of them."""
+
+from softbandit.problems.problem import Problem
+from softbandit.problems.rkhs import rkhs
+
+__all__ = ["Problem", "rkhs"]

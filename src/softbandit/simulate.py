@@ -1,0 +1,150 @@
+"""The loop over rounds: a policy plays a problem, in many independent trials at once."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from softbandit import checks
+from softbandit.arrays import POLICY, PROBLEM, draw, drop_single
+from softbandit.checks import Floats
+from softbandit.errors import ArgumentError
+from softbandit.policy import Choice, Policy, StepPolicy
+from softbandit.problems.problem import Problem
+
+CHUNK_NUMBERS = 2**20  # random numbers held at a time, unless one round needs more
+CHUNK_ROUNDS = 256  # so that progress is reported often enough
+
+
+@dataclass(frozen=True, eq=False)
+class Trace:
+    """What happened: arrays (trials, rounds), with a last axis of m where there are several constraints."""
+
+    arms: NDArray[np.int64]
+    rewards: Floats  # as observed
+    costs: Floats
+    dual: Floats  # before the round's update
+    reward_estimates: Floats  # the truncated f_t and g_t at the arm
+    cost_estimates: Floats
+    trials: Sequence[int]
+    seed: int
+
+
+def simulate(
+    policy: Policy,
+    problem: Problem,
+    trials: int | Sequence[int] = 1,
+    seed: int = 0,
+    engine: str = "numpy",
+    rounds: int | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> Trace:
+    """Run independent trials of a policy on a problem.
+
+    Parameters
+    ----------
+    trials
+        How many, or the numbers of the ones to run: trial 7 is the same alone (`trials=[7]`) as among 8,000.
+    seed
+        Of all randomness, together with the trial's number. Policies with the same seed meet the same noise.
+    engine
+        "numpy".
+    rounds
+        How many; the policy's horizon by default.
+    progress
+        Called now and then with the number of rounds done since the last call.
+
+    Examples
+    --------
+    >>> import softbandit as sb
+    >>> problem = sb.problems.rkhs(seed=3)
+    >>> trace = sb.simulate(sb.CKB(**problem.settings(), horizon=20), problem, trials=4)
+    >>> trace.arms.shape
+    (4, 20)
+    """
+    checks.named("engine", engine, {"numpy": None})
+    numbers = _trial_numbers(trials)
+    seed = checks.whole("seed", seed, least=0, most=2**64 - 1)
+    _check_fit(policy, problem)
+    T = _rounds(policy, rounds)
+    b, m = len(numbers), policy.constraints
+    record = _Record(T, b, m, problem.constraints)
+    for step, first, count in _chunks(policy, problem, b, T):
+        if first == policy.stage(first).first:
+            state = step.init(b)
+        draws = draw(step.draws(), seed, numbers, first, count, POLICY)
+        noise = draw(problem.draws(), seed, numbers, first, count, PROBLEM)
+        for t, own, eta in zip(range(first, first + count), draws.rounds(), noise.rounds(), strict=True):
+            choice = step.decide(state, own)
+            reward, cost = problem.observe(choice.arm, eta)
+            record.write(t, choice, state.dual, reward, cost)
+            state = step.update(state, choice, reward, cost[:, :m])
+        if progress is not None:
+            progress(count)
+    return Trace(**record.columns(), trials=numbers, seed=seed)
+
+
+class _Record:
+    """The trace as it grows: one row a round, so that a round writes contiguous memory."""
+
+    def __init__(self, rounds: int, trials: int, constraints: int, costs: int) -> None:
+        self._arms = np.empty((rounds, trials), dtype=np.int64)
+        self._reward = np.empty((rounds, trials, 2))  # observed, estimated
+        self._cost = np.empty((rounds, trials, costs))
+        self._dual = np.empty((rounds, trials, 2, constraints))  # dual, cost estimate
+
+    def write(self, t: int, choice: Choice, dual: Floats, reward: Floats, cost: Floats) -> None:
+        self._arms[t] = choice.arm
+        self._reward[t, :, 0], self._reward[t, :, 1] = reward, choice.reward_estimate
+        self._cost[t] = cost
+        self._dual[t, :, 0], self._dual[t, :, 1] = dual, choice.cost_estimate
+
+    def columns(self) -> dict[str, Any]:
+        """The public arrays, one row a trial."""
+        rows = {
+            "arms": self._arms,
+            "rewards": self._reward[..., 0],
+            "reward_estimates": self._reward[..., 1],
+            "costs": drop_single(self._cost),
+            "dual": drop_single(self._dual[:, :, 0]),
+            "cost_estimates": drop_single(self._dual[:, :, 1]),
+        }
+        return {name: np.ascontiguousarray(np.swapaxes(value, 0, 1)) for name, value in rows.items()}
+
+
+def _trial_numbers(trials: int | Sequence[int]) -> Sequence[int]:
+    if np.ndim(trials) == 0:
+        return range(checks.whole("trials", trials, least=1))
+    numbers = [checks.whole("trials", trial, least=0, most=2**64 - 1) for trial in trials]  # type: ignore[union-attr]
+    if not numbers:
+        raise ArgumentError.of("trials", "at least one trial", trials, "Pass how many, or which.")
+    return numbers
+
+
+def _rounds(policy: Policy, rounds: int | None) -> int:
+    if rounds is None and policy.horizon is None:
+        raise ArgumentError.of("rounds", "a whole number", None, "The policy has no horizon: say how many rounds.")
+    return checks.whole("rounds", policy.horizon if rounds is None else rounds, least=1)
+
+
+def _check_fit(policy: Policy, problem: Problem) -> None:
+    if len(policy.arms) != len(problem.arms):
+        got = f"{len(policy.arms)} arms in the policy, {len(problem.arms)} in the problem"
+        raise ArgumentError.of("policy", "the problem's arms", got, "Build it with **problem.settings().")
+    if policy.constraints not in (0, problem.constraints):
+        got = f"{policy.constraints} constraints in the policy, {problem.constraints} in the problem"
+        raise ArgumentError.of("policy", "as many constraints, or none", got, "Set constraints=.")
+
+
+def _chunks(policy: Policy, problem: Problem, trials: int, rounds: int) -> Iterator[tuple[StepPolicy, int, int]]:
+    """(policy in force, first round, number of rounds) of pieces that fit in memory and in one stage each."""
+    first = 0
+    while first < rounds:
+        stage = policy.stage(first)
+        numbers = trials * (sum(stage.policy.draws()) + sum(problem.draws()) + 1)
+        count = max(1, min(CHUNK_ROUNDS, CHUNK_NUMBERS // numbers))
+        count = int(min(count, rounds - first, stage.last - first))
+        yield stage.policy, first, count
+        first += count

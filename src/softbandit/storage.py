@@ -1,0 +1,154 @@
+"""Files that hold an agent: a NumPy archive without pickle, written whole or not at all.
+
+Settings are stored by value: numbers, names, arrays, and softbandit's own frozen classes,
+which are looked up by name on a fixed list. Nothing in a file is ever executed.
+"""
+
+import contextlib
+import json
+import os
+import struct
+import tempfile
+import zipfile
+import zlib
+from collections.abc import Iterator
+from dataclasses import fields, is_dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from softbandit import ckb, doubling, explore, kernels
+from softbandit.arrays import Array
+from softbandit.errors import FileError
+from softbandit.policy import StepPolicy
+
+FORMAT, VERSION = "softbandit agent", 1
+
+CLASSES = {
+    name: value
+    for module in (kernels, explore, ckb, doubling)
+    for name, value in vars(module).items()
+    if is_dataclass(value) and value.__module__ == module.__name__
+}
+
+DAMAGE = (
+    OSError,
+    ValueError,
+    KeyError,
+    TypeError,
+    AttributeError,
+    EOFError,
+    RuntimeError,
+    MemoryError,
+    OverflowError,
+    struct.error,
+    zlib.error,
+    zipfile.BadZipFile,
+)  # what reading a damaged archive raises, depending on where the damage is
+
+
+class NotStorable(Exception):
+    """A setting that only code can hold, such as a function."""
+
+
+def encode(value: Any, arrays: dict[str, Array]) -> Any:
+    """Settings as JSON; arrays are put in `arrays` and named."""
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, np.ndarray) and value.dtype != object:
+        name = f"array{len(arrays)}"
+        arrays[name] = value
+        return {"array": name}
+    if isinstance(value, (list, tuple)):
+        return [encode(item, arrays) for item in value]
+    if CLASSES.get(type(value).__name__) is type(value):
+        return {"class": type(value).__name__, "settings": encode_settings(value, arrays)}
+    raise NotStorable(repr(value))
+
+
+def encode_settings(value: Any, arrays: dict[str, Array]) -> dict[str, Any]:
+    names = [f.name for f in fields(value) if f.init]
+    given = value.given if isinstance(value, StepPolicy) else {name: getattr(value, name) for name in names}
+    return {name: encode(setting, arrays) for name, setting in given.items()}
+
+
+def decode(value: Any, arrays: Any) -> Any:
+    """The settings that `encode` stored."""
+    if isinstance(value, list):
+        return [decode(item, arrays) for item in value]
+    if not isinstance(value, dict):
+        return value
+    if "array" in value:
+        return arrays[value["array"]]
+    return CLASSES[value["class"]](**{name: decode(item, arrays) for name, item in value["settings"].items()})
+
+
+def leaves(tree: Any) -> Iterator[Any]:
+    """The entries of nested tuples, in order."""
+    if isinstance(tree, tuple):
+        for branch in tree:
+            yield from leaves(branch)
+    else:
+        yield tree
+
+
+def refill(tree: Any, values: Iterator[Array]) -> Any:
+    """A tree of the same shape with the given leaves, each of the old one's type and shape."""
+    if isinstance(tree, tuple):
+        branches = [refill(branch, values) for branch in tree]
+        return type(tree)(*branches) if hasattr(tree, "_fields") else tuple(branches)
+    value = next(values)
+    if value.shape != np.shape(tree) or value.dtype != np.asarray(tree).dtype:
+        expected = f"{np.asarray(tree).dtype} of shape {np.shape(tree)}"
+        raise ValueError(f"expected {expected}, got {value.dtype} of shape {value.shape}")
+    return value if isinstance(tree, np.ndarray) else value.item()
+
+
+def write(path: str | PathLike[str], header: dict[str, Any], arrays: dict[str, Array]) -> None:
+    """Write the archive under another name, then put it in place: a crash leaves the old file whole."""
+    target = Path(path)
+    header = {"format": FORMAT, "version": VERSION, **header}
+    name = None
+    try:
+        with tempfile.NamedTemporaryFile(dir=target.parent, prefix=target.name, suffix=".part", delete=False) as file:
+            name = file.name
+            np.savez(file, allow_pickle=False, header=np.array(json.dumps(header)), **arrays)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(name, target)
+    except OSError as error:
+        if name is not None:
+            with contextlib.suppress(OSError):
+                os.unlink(name)
+        raise FileError(f"{target} could not be written: {error}. An earlier file of that name is as it was.") from error
+
+
+def read(path: str | PathLike[str]) -> tuple[dict[str, Any], dict[str, Array]]:
+    """Header and arrays of an archive, all read and checked for damage."""
+    target = Path(path)
+    if not target.is_file():
+        raise FileError(f"{target}: expected a saved agent, got no such file. Check the path.")
+    try:
+        with np.load(target, allow_pickle=False) as archive:
+            arrays = {name: archive[name] for name in archive.files}
+        header = json.loads(str(arrays.pop("header")))
+        known = header["format"] == FORMAT
+    except DAMAGE as error:
+        raise not_an_agent(target, error) from error
+    if not known:
+        raise not_an_agent(target, f"its format is {header['format']!r}")
+    if header.get("version") != VERSION:
+        got = f"version {header.get('version')!r}"
+        raise FileError.of(str(target), f"version {VERSION}", got, "Load it with the softbandit that wrote it.")
+    return header, arrays
+
+
+def not_an_agent(path: str | PathLike[str], why: object) -> FileError:
+    return FileError(
+        f"{path}: expected a whole file written by Agent.save, got one that is damaged or foreign ({why}). "
+        "Use an earlier copy."
+    )

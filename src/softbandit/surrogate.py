@@ -1,0 +1,226 @@
+"""The Gaussian-process model of the reward and the m costs, over finite arms.
+
+Outputs are numbered 0 (reward), 1, ..., m (costs). Those that share a kernel and lambda
+share one posterior (a group), so one pass over the features serves them all; those that
+share an exploration besides (a block) are estimated in one call.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from softbandit import checks
+from softbandit.arrays import Array, DrawCount, Draws, namespace
+from softbandit.checks import Floats
+from softbandit.errors import KernelError
+from softbandit.explore import Exploration, exploration
+from softbandit.features import Features, features
+from softbandit.kernels import Kernel, diagonal_limit
+from softbandit.posterior import finite
+from softbandit.posterior.finite import Finite
+from softbandit.theory.widths import Width, WidthRule, checked_confidence, width_rule
+
+
+class Output(NamedTuple):
+    """How one output is modelled and explored."""
+
+    kernel: Kernel
+    regularisation: float  # lambda
+    exploration: Exploration
+
+
+@dataclass(frozen=True, eq=False)
+class Group:
+    outputs: Array  # their numbers
+    features: Features
+    regularisation: float
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    group: int
+    members: slice  # of the group's outputs
+    outputs: Array  # their numbers
+    width: Width
+    exploration: Exploration
+    needs: DrawCount  # for one output
+    normal: slice  # of the round's draws
+    uniform: slice
+
+    def own(self, draws: Draws) -> Draws:
+        """This block's part of the round's draws, (trials, outputs, count)."""
+        trials, k = draws.normal.shape[0], len(self.outputs)
+        normal = draws.normal[:, self.normal].reshape(trials, k, self.needs.normal)
+        return Draws(normal, draws.uniform[:, self.uniform].reshape(trials, k, self.needs.uniform))
+
+
+@dataclass(frozen=True, eq=False)
+class Surrogate:
+    groups: list[Group]
+    blocks: list[Block]
+    order: Array  # puts the groups' outputs, one group after another, in order
+
+    def draws(self) -> DrawCount:
+        return DrawCount(self.blocks[-1].normal.stop, self.blocks[-1].uniform.stop)
+
+    def prior(self, trials: int) -> tuple[Finite, ...]:
+        return tuple(finite.prior(g.features, len(g.outputs), trials) for g in self.groups)
+
+    def estimate(self, posterior: tuple[Finite, ...], t: int, draws: Draws) -> Array:
+        """h_t of every output over the arms, (trials, 1 + m, n), in round t = 1, 2, ..."""
+        parts = []
+        for block in self.blocks:
+            group, state = self.groups[block.group], posterior[block.group]
+            belief = finite.belief(group.features, state, block.members)
+            beta = block.width(t, state.gain)
+            parts.append(block.exploration.estimate(belief, beta[:, :, None], block.own(draws)))
+        return self._in_order(parts)
+
+    def condition(self, posterior: tuple[Finite, ...], arm: Array, y: Array) -> tuple[Finite, ...]:
+        """The posteriors after seeing y (trials, 1 + m) at arm (trials,)."""
+        return tuple(
+            finite.condition(group.features, group.regularisation, state, arm, y[:, group.outputs])
+            for group, state in zip(self.groups, posterior, strict=True)
+        )
+
+    def mean(self, posterior: tuple[Finite, ...]) -> Array:
+        """(trials, 1 + m, n)"""
+        return self._in_order([state.mu for state in posterior])
+
+    def std(self, posterior: tuple[Finite, ...]) -> Array:
+        """(trials, 1 + m, n)"""
+        xp = namespace(posterior[0].var)
+        return self._for_each_output([xp.sqrt(state.var) for state in posterior])
+
+    def covariance(self, posterior: tuple[Finite, ...]) -> Array:
+        """(trials, 1 + m, n, n)"""
+        pairs = zip(self.groups, posterior, strict=True)
+        return self._for_each_output([finite.covariance(group.features, state) for group, state in pairs])
+
+    def _in_order(self, parts: Sequence[Array]) -> Array:
+        if len(parts) == 1:
+            return parts[0]
+        return namespace(parts[0]).concat(parts, axis=1)[:, self.order]
+
+    def _for_each_output(self, values: Sequence[Array]) -> Array:
+        """Each group's value once for each of its outputs, in order."""
+        xp = namespace(values[0])
+        pairs = zip(self.groups, values, strict=True)
+        return xp.stack([value for group, value in pairs for _ in group.outputs], axis=1)[:, self.order]
+
+
+MODEL_SETTINGS = (
+    "arms kernel explore explore_cost reward_bound cost_bound noise cost_noise cost_kernel "
+    "horizon confidence regularisation width width_scale constraints"
+).split()
+"""The settings that every policy with this model has; `model` takes them."""
+
+
+def model(
+    *,
+    arms: Floats,
+    kernel: Any,
+    explore: Any,
+    explore_cost: Any,
+    reward_bound: Any,
+    cost_bound: Any,
+    noise: Any,
+    cost_noise: Any,
+    cost_kernel: Any,
+    horizon: int,
+    confidence: Any,
+    regularisation: Any,
+    width: Any,
+    width_scale: Any,
+    constraints: int,
+) -> Surrogate:
+    """The surrogate that a policy's settings describe, after checking them."""
+    m = constraints
+    kernels = [kernel, *_cost_kernels(kernel if cost_kernel is None else cost_kernel, m)]
+    for i, one in enumerate(kernels):
+        _check_kernel("kernel" if i == 0 else "cost_kernel", one, arms)
+    explorations = [exploration("explore", explore)]
+    explorations += [exploration("explore_cost", explore if explore_cost is None else explore_cost)] * m
+    default = 1 + 2 / horizon
+    lambdas = checks.each_above(
+        "regularisation", default if regularisation is None else regularisation, 1 + m, least=0.0, strict=True
+    )
+    R = checks.nonnegative("noise", noise)
+    noises = checks.each_above("cost_noise", R if cost_noise is None else cost_noise, m, least=0.0, strict=False)
+    bounds = np.append(*norm_bounds(reward_bound, cost_bound, m))
+    scale = checks.nonnegative("width_scale", width_scale)
+    sign = np.append(scale, np.full(m, -scale))  # up for the reward, down for a cost
+    rule = width_rule(width, bounds, np.append(R, noises), sign, checked_confidence(confidence))
+    outputs = [Output(*each) for each in zip(kernels, lambdas.tolist(), explorations, strict=True)]
+    return surrogate(arms, outputs, rule)
+
+
+def norm_bounds(reward_bound: Any, cost_bound: Any, constraints: int) -> tuple[float, Floats]:
+    """B, and G of each constraint."""
+    if constraints and cost_bound is None:
+        remedy = "Pass a bound on the norm of the cost functions; they then lie in [-bound, bound]."
+        raise ArgumentError.of("cost_bound", "a number above 0", None, remedy)
+    G = checks.each_above("cost_bound", cost_bound if constraints else (), constraints, least=0.0, strict=True)
+    return checks.positive("reward_bound", reward_bound), G
+
+
+def _cost_kernels(value: Any, constraints: int) -> Sequence[Any]:
+    if isinstance(value, Kernel):
+        return [value] * constraints
+    if isinstance(value, Sequence) and not isinstance(value, str) and len(value) == constraints:
+        return value
+    remedy = "Pass one kernel, or one a constraint."
+    raise KernelError.of("cost_kernel", f"a kernel, or {constraints} of them", value, remedy)
+
+
+def _check_kernel(what: str, kernel: Any, arms: Floats) -> None:
+    if not isinstance(kernel, Kernel):
+        raise KernelError.of(what, "a Kernel", kernel, "For example sb.SquaredExponential(0.2).")
+    diagonal_limit(kernel, arms)
+
+
+def surrogate(arms: Floats, outputs: Sequence[Output], width: WidthRule) -> Surrogate:
+    """Group the outputs by what they share, and factorise each kernel once."""
+    numbers = _alike(range(len(outputs)), key=lambda i: outputs[i][:2])
+    kernels = _alike(range(len(outputs)), key=lambda i: outputs[i].kernel)
+    factors = {i: phi for same in kernels for phi in [features(outputs[same[0]].kernel, arms)] for i in same}
+    groups = [Group(np.array(same), factors[same[0]], outputs[same[0]].regularisation) for same in numbers]
+    return Surrogate(groups, _blocks(groups, outputs, width), np.argsort(np.concatenate(numbers)))
+
+
+def _blocks(groups: list[Group], outputs: Sequence[Output], width: WidthRule) -> list[Block]:
+    blocks: list[Block] = []
+    normal = uniform = 0  # draws handed out so far
+    for i, group in enumerate(groups):
+        first = 0
+        for exploration, run in groupby(group.outputs, key=lambda number: outputs[number].exploration):
+            members = np.array(list(run))
+            k, needs = len(members), exploration.draws(group.features.rank)
+            block = Block(
+                group=i,
+                members=slice(first, first + k),
+                outputs=members,
+                width=width(members),
+                exploration=exploration,
+                needs=needs,
+                normal=slice(normal, normal + k * needs.normal),
+                uniform=slice(uniform, uniform + k * needs.uniform),
+            )
+            first, normal, uniform = block.members.stop, block.normal.stop, block.uniform.stop
+            blocks.append(block)
+    return blocks
+
+
+def _alike(items: Iterable[int], key: Callable[[int], Any]) -> list[list[int]]:
+    """The items in lists of equal key, in order of first appearance. Keys need only compare."""
+    found: list[list[int]] = []
+    for item in items:
+        same = next((members for members in found if key(members[0]) == key(item)), None)
+        if same is None:
+            found.append([item])
+        else:
+            same.append(item)
+    return found

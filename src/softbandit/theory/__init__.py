@@ -1,0 +1,1 @@
+"""The paper's quantities as numbers: widths of confidence bounds, Slater's condition."""
