@@ -157,7 +157,9 @@ class Agent:
         header, arrays = storage.read(path)
         if policy is None and header.get("policy") is None:
             remedy = "Pass policy=, built as it was when the agent was saved."
-            raise FileError.of(str(path), "the policy's settings", f"one that only code holds, {header['code']}", remedy)
+            raise FileError.of(
+                str(path), "the policy's settings", f"one that only code holds, {header['code']}", remedy
+            )
         try:
             agent = cls(storage.decode(header["policy"], arrays) if policy is None else policy, header["seed"])
             agent._begin(header["round"])

@@ -11,6 +11,7 @@ optimistic for both: up for reward, down for cost. Shapes broadcast over
 (b, k, 1), and `draws.normal`, `draws.uniform` are (b, k, as many as asked for).
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
@@ -170,10 +171,10 @@ class RandUCB:
         return belief.mean + width * self.distribution.sample(draws) * belief.std
 
 
-NAMES = {"ucb": UCB, "ts": Thompson, "rand": RandUCB, "greedy": Greedy}
+NAMES: dict[str, Callable[[], Exploration]] = {"ucb": UCB, "ts": Thompson, "rand": RandUCB, "greedy": Greedy}
 
 
-def exploration(what: str, value: str | Exploration) -> Exploration:
+def as_exploration(what: str, value: str | Exploration) -> Exploration:
     """The exploration that a name stands for, or the object itself."""
     if isinstance(value, Exploration) and not isinstance(value, (str, type)):
         return value

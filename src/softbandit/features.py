@@ -27,7 +27,7 @@ class Features:
 
     @property
     def rank(self) -> int:
-        return self.phi.shape[1]
+        return int(self.phi.shape[1])
 
 
 def features(kernel: Kernel, arms: Floats, tolerance: float = TOLERANCE) -> Features:
@@ -42,7 +42,8 @@ def features(kernel: Kernel, arms: Floats, tolerance: float = TOLERANCE) -> Feat
     >>> phi.shape
     (1000, 20)
     """
-    diag = kernel.diag(arms)
+    with np.errstate(over="ignore"):
+        diag = kernel.diag(arms)
     residual, largest = diag.copy(), diag.max()
     if not np.isfinite(diag).all() or diag.min() < 0:
         bad = int(np.argmin(np.where(np.isfinite(diag), diag, -np.inf)))

@@ -107,7 +107,7 @@ class Linear(Kernel):
         return np.asarray(X @ Y.T)
 
     def diag(self, X: Floats) -> Floats:
-        return np.vecdot(X, X)
+        return np.asarray(np.vecdot(X, X))
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,11 +138,11 @@ class Tabular(Kernel):
         object.__setattr__(self, "matrix", matrix)
 
     def __call__(self, X: Floats, Y: Floats) -> Floats:
-        return self.matrix[np.ix_(self._index(X), self._index(Y))]
+        return np.asarray(self.matrix[np.ix_(self._index(X), self._index(Y))])
 
     def diag(self, X: Floats) -> Floats:
         index = self._index(X)
-        return self.matrix[index, index]
+        return np.asarray(self.matrix[index, index])
 
     def _index(self, X: Floats) -> Any:
         n = len(self.matrix)

@@ -26,7 +26,7 @@ from softbandit.policy import StepPolicy
 
 FORMAT, VERSION = "softbandit agent", 1
 
-CLASSES = {
+CLASSES: dict[str, Any] = {
     name: value
     for module in (kernels, explore, ckb, doubling)
     for name, value in vars(module).items()
@@ -124,7 +124,9 @@ def write(path: str | PathLike[str], header: dict[str, Any], arrays: dict[str, A
         if name is not None:
             with contextlib.suppress(OSError):
                 os.unlink(name)
-        raise FileError(f"{target} could not be written: {error}. An earlier file of that name is as it was.") from error
+        raise FileError(
+            f"{target} could not be written: {error}. An earlier file of that name is as it was."
+        ) from error
 
 
 def read(path: str | PathLike[str]) -> tuple[dict[str, Any], dict[str, Array]]:

@@ -5,6 +5,7 @@ share one posterior (a group), so one pass over the features serves them all; th
 share an exploration besides (a block) are estimated in one call.
 """
 
+import inspect
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -15,8 +16,8 @@ import numpy as np
 from softbandit import checks
 from softbandit.arrays import Array, DrawCount, Draws, namespace
 from softbandit.checks import Floats
-from softbandit.errors import KernelError
-from softbandit.explore import Exploration, exploration
+from softbandit.errors import ArgumentError, KernelError
+from softbandit.explore import Exploration, as_exploration
 from softbandit.features import Features, features
 from softbandit.kernels import Kernel, diagonal_limit
 from softbandit.posterior import finite
@@ -112,13 +113,6 @@ class Surrogate:
         return xp.stack([value for group, value in pairs for _ in group.outputs], axis=1)[:, self.order]
 
 
-MODEL_SETTINGS = (
-    "arms kernel explore explore_cost reward_bound cost_bound noise cost_noise cost_kernel "
-    "horizon confidence regularisation width width_scale constraints"
-).split()
-"""The settings that every policy with this model has; `model` takes them."""
-
-
 def model(
     *,
     arms: Floats,
@@ -142,8 +136,8 @@ def model(
     kernels = [kernel, *_cost_kernels(kernel if cost_kernel is None else cost_kernel, m)]
     for i, one in enumerate(kernels):
         _check_kernel("kernel" if i == 0 else "cost_kernel", one, arms)
-    explorations = [exploration("explore", explore)]
-    explorations += [exploration("explore_cost", explore if explore_cost is None else explore_cost)] * m
+    explorations = [as_exploration("explore", explore)]
+    explorations += [as_exploration("explore_cost", explore if explore_cost is None else explore_cost)] * m
     default = 1 + 2 / horizon
     lambdas = checks.each_above(
         "regularisation", default if regularisation is None else regularisation, 1 + m, least=0.0, strict=True
@@ -156,6 +150,10 @@ def model(
     rule = width_rule(width, bounds, np.append(R, noises), sign, checked_confidence(confidence))
     outputs = [Output(*each) for each in zip(kernels, lambdas.tolist(), explorations, strict=True)]
     return surrogate(arms, outputs, rule)
+
+
+MODEL_SETTINGS = tuple(inspect.signature(model).parameters)
+"""The settings that every policy with this model has."""
 
 
 def norm_bounds(reward_bound: Any, cost_bound: Any, constraints: int) -> tuple[float, Floats]:

@@ -1,6 +1,7 @@
 """Several policies on one problem, with the same noise."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import NamedTuple
 
 from softbandit.metrics import Scores, score
@@ -16,7 +17,7 @@ class Result(NamedTuple):
 
 
 def compare(
-    policies: dict[str, Policy],
+    policies: Mapping[str, Policy],
     problem: Problem,
     trials: int,
     seed: int,
@@ -25,6 +26,6 @@ def compare(
     """Simulate each policy; `progress` gets its name and the rounds done since the last call."""
     results = []
     for name, policy in policies.items():
-        trace = simulate(policy, problem, trials, seed, progress=lambda rounds, name=name: progress(name, rounds))
+        trace = simulate(policy, problem, trials, seed, progress=partial(progress, name))
         results.append(Result(name, trace, score(trace, problem)))
     return results

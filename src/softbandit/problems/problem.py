@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from softbandit import checks
-from softbandit.arrays import Array, DrawCount, Draws, drop_single
+from softbandit.arrays import Array, DrawCount, Draws
 from softbandit.checks import Floats
 from softbandit.errors import ArgumentError
 from softbandit.kernels import Kernel
@@ -43,7 +43,7 @@ class Problem:
 
     @property
     def constraints(self) -> int:
-        return self.costs.shape[1]
+        return int(self.costs.shape[1])
 
     def draws(self) -> DrawCount:
         """Random numbers that one observation takes."""
@@ -56,7 +56,5 @@ class Problem:
 
     def settings(self) -> dict[str, Any]:
         """What a policy is told of the problem: `sb.CKB(**problem.settings(), horizon=1000)`."""
-        names = "arms kernel noise reward_bound cost_bound slater constraints".split()
+        names = ["arms", "kernel", "noise", "reward_bound", "cost_bound", "slater", "constraints"]
         return {name: getattr(self, name) for name in names}
-
-

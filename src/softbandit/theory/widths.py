@@ -59,7 +59,9 @@ class GivenWidth:
 
     def __call__(self, t: int, gain: Array) -> Array:
         value = self.rule(t) if callable(self.rule) else self.rule
-        return (self.sign * checks.each_above("width", value, len(self.sign), least=0.0, strict=False))[None, self.outputs]
+        return (self.sign * checks.each_above("width", value, len(self.sign), least=0.0, strict=False))[
+            None, self.outputs
+        ]
 
 
 def width_rule(value: Any, bound: Floats, noise: Floats, sign: Floats, confidence: float) -> WidthRule:

@@ -1,0 +1,57 @@
+"""What every exploration must do."""
+
+from dataclasses import is_dataclass
+
+import examples_of
+import numpy as np
+import pytest
+
+import softbandit as sb
+from softbandit import explore
+
+every_exploration = pytest.mark.parametrize(
+    "exploration", examples_of.EXPLORATIONS.values(), ids=examples_of.EXPLORATIONS
+)
+
+
+def test_none_is_missing():
+    made = {type(e).__name__ for e in examples_of.EXPLORATIONS.values()}
+    made |= {type(e.distribution).__name__ for e in examples_of.EXPLORATIONS.values() if hasattr(e, "distribution")}
+    assert made == {name for name in examples_of.classes(explore, object) if is_dataclass(getattr(explore, name))}
+
+
+@every_exploration
+def test_follows_the_protocol(exploration):
+    assert isinstance(exploration, sb.Exploration)
+
+
+@every_exploration
+def test_reward_and_cost_may_differ(exploration):
+    problem = examples_of.problem()
+    policy = examples_of.policy(problem, explore=exploration, explore_cost="ucb")
+    trace = sb.simulate(policy, problem, trials=2, rounds=10)
+    assert np.isfinite(trace.cost_estimates).all()
+
+
+@every_exploration
+def test_a_mirrored_problem_gets_mirrored_estimates(exploration):
+    """A cost is a reward upside down: negated observations and width give the negated estimate."""
+    problem = examples_of.problem()
+    policy = examples_of.policy(problem, explore=exploration, width=1.0)
+    block = policy.surrogate.blocks[0]
+    rank = policy.surrogate.groups[0].features.rank
+    need = exploration.draws(rank)
+    rng = np.random.default_rng(0)
+    draws = sb.Draws(rng.standard_normal((1, 1, need.normal)), rng.random((1, 1, need.uniform)))
+    up, down = (estimate_after(policy, block, sign, draws) for sign in (1.0, -1.0))
+    np.testing.assert_allclose(up, -down, atol=1e-12)
+
+
+def estimate_after(policy, block, sign, draws):
+    from softbandit.posterior import finite
+
+    group = policy.surrogate.groups[0]
+    state = finite.prior(group.features, outputs=1, trials=1)
+    state = finite.condition(group.features, 1.0, state, np.array([3]), np.array([[sign * 0.8]]))
+    belief = finite.belief(group.features, state, slice(None))
+    return block.exploration.estimate(belief, np.full((1, 1, 1), sign), draws)

@@ -1,0 +1,68 @@
+"""One of each kind, for suites that every kind must pass; the suites check that none is missing."""
+
+import inspect
+
+import numpy as np
+
+import softbandit as sb
+
+rng = np.random.default_rng(0)
+_half = rng.standard_normal((12, 5))
+
+ARMS = rng.random((12, 2))
+INDEX = np.arange(12.0)[:, None]
+
+KERNELS = {
+    "SquaredExponential": (sb.SquaredExponential(0.3), ARMS),
+    "SquaredExponential, one a dimension": (sb.SquaredExponential([0.2, 0.7]), ARMS),
+    "Matern": (sb.Matern(0.4), ARMS),
+    "Matern 1/2": (sb.Matern(0.4, nu=0.5), ARMS),
+    "Matern 3/2": (sb.Matern([0.4, 0.6], nu=1.5), ARMS),
+    "Linear": (sb.Linear(), ARMS / 2),
+    "Tabular": (sb.Tabular(_half @ _half.T / 30), INDEX),
+    "Sum": (0.5 * sb.SquaredExponential(0.3) + 0.5 * sb.Linear(), ARMS / 2),
+    "Product": (sb.SquaredExponential(0.3) * sb.Matern(0.5), ARMS),
+    "Scaled": (0.25 * sb.Matern(0.4), ARMS),
+}
+
+EXPLORATIONS = {
+    "UCB": sb.UCB(),
+    "Thompson": sb.Thompson(),
+    "Greedy": sb.Greedy(),
+    "RandUCB": sb.RandUCB(),
+    "RandUCB, uniform": sb.RandUCB(sb.UniformDiscrete(points=5)),
+    "RandUCB, truncated": sb.RandUCB(sb.TruncatedGaussian(lower=-1, upper=2, points=7)),
+}
+
+
+def problem(**settings):
+    return sb.problems.rkhs(**{"arms": 30, "noise": 0.2, "seed": 1, **settings})
+
+
+def policy(the_problem=None, **settings):
+    the_problem = the_problem or problem()
+    return sb.CKB(**{**the_problem.settings(), "horizon": 60, **settings})
+
+
+POLICIES = {
+    "CKB": policy(),
+    "CKB, Thompson": policy(explore="ts"),
+    "CKB, RandUCB for the reward only": policy(explore="rand", explore_cost="ucb"),
+    "CKB, queue": policy(dual="queue", slack=0.01, ties="first"),
+    "CKB, own cost kernel": policy(cost_kernel=sb.Matern(0.5), explore="ts"),
+    "CKB, two constraints": policy(problem(constraints=2, seed=5), explore="rand"),
+    "CKB, unconstrained": policy(constraints=0, explore="ts"),
+    "Doubling": sb.Doubling(policy(explore="rand", horizon=8)),
+}
+
+
+def classes(module, base):
+    """The concrete subclasses of base that a module defines."""
+    return {
+        name
+        for name, value in vars(module).items()
+        if inspect.isclass(value)
+        and value.__module__ == module.__name__
+        and issubclass(value, base)
+        and value is not base
+    }

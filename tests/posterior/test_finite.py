@@ -1,0 +1,123 @@
+import examples_of
+import literal
+import mpmath
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from softbandit.features import features
+from softbandit.posterior import finite
+
+every_kernel = pytest.mark.parametrize(("kernel", "X"), examples_of.KERNELS.values(), ids=examples_of.KERNELS)
+
+
+def run(phi, lam, arms, y):
+    """Condition one trial on a history; y is (rounds, outputs). Gives every posterior on the way."""
+    state = finite.prior(phi, y.shape[1], trials=1)
+    states = [state]
+    for arm, row in zip(arms, y, strict=True):
+        state = finite.condition(phi, lam, state, np.array([arm]), row[None, :])
+        states.append(state)
+    return states
+
+
+def assert_close(ours, direct, relative):
+    """Relative to the largest entry."""
+    assert np.abs(ours - direct).max() <= relative * np.abs(direct).max()
+
+
+@every_kernel
+@pytest.mark.parametrize("lam", [1.02, 0.01])
+def test_equals_the_direct_formulas(kernel, X, lam):
+    rng = np.random.default_rng(1)
+    arms = rng.integers(len(X), size=60)  # each of 12 arms about five times
+    y = rng.standard_normal((60, 2))
+    phi, K = features(kernel, X), kernel(X, X)
+    last = run(phi, lam, arms, y)[-1]
+    for output in range(2):
+        mu, k = literal.posterior(K, arms, y[:, output], lam)
+        assert_close(last.mu[0, output], mu, 1e-9)
+    assert_close(finite.covariance(phi, last)[0], k, 1e-9)
+    np.testing.assert_allclose(last.var[0], np.diagonal(k), rtol=1e-9, atol=1e-15)
+    assert last.gain[0] == pytest.approx(literal.information_gain(K, arms, lam), rel=1e-9)
+
+
+@every_kernel
+def test_equals_fifty_digit_arithmetic(kernel, X):
+    rng = np.random.default_rng(2)
+    arms, lam = rng.integers(5, size=12), 0.05
+    y = rng.standard_normal((12, 1))
+    K = kernel(X, X)
+    last = run(features(kernel, X), lam, arms, y)[-1]
+    with mpmath.workdps(50):
+        k = mpmath.matrix(K[arms].tolist())  # rounds x arms
+        A = mpmath.matrix(K[np.ix_(arms, arms)].tolist()) + mpmath.mpf(lam) * mpmath.eye(12)
+        weights = mpmath.inverse(A)
+        mu = k.T * weights * mpmath.matrix(y.tolist())
+        cov = mpmath.matrix(K.tolist()) - k.T * weights * k
+        mu, cov = np.array(mu.tolist(), dtype=float)[:, 0], np.array(cov.tolist(), dtype=float)
+    assert_close(last.mu[0, 0], mu, 1e-9)
+    np.testing.assert_allclose(last.var[0], np.diagonal(cov), rtol=1e-9, atol=1e-15)
+    assert_close(finite.covariance(features(kernel, X), last)[0], cov, 1e-9)
+
+
+@pytest.mark.parametrize("lam", [1.0001, 1e-3])
+@every_kernel
+def test_does_not_drift_in_twenty_thousand_rounds(kernel, X, lam):
+    rng = np.random.default_rng(3)
+    arms = rng.choice(len(X), size=20_000, p=rng.dirichlet(np.ones(len(X))))
+    y = rng.standard_normal((20_000, 1))
+    phi, K = features(kernel, X), kernel(X, X)
+    last = run(phi, lam, arms, y)[-1]
+    mu, k = literal.posterior_by_counts(K, arms, y[:, 0], lam)
+    assert_close(last.mu[0, 0], mu, 1e-8)
+    # Relative to the prior: what is left of it here is as small as 1e-8.
+    np.testing.assert_allclose(last.var[0], np.diagonal(k), rtol=0, atol=1e-12 * K.max())
+    assert_close(finite.covariance(phi, last)[0], k, 1e-8)
+
+
+@given(
+    st.lists(st.integers(0, 11), min_size=1, max_size=40),
+    st.floats(1e-6, 10),
+    st.sampled_from(list(examples_of.KERNELS)),
+)
+def test_variances_are_never_negative_and_never_increase(arms, lam, name):
+    kernel, X = examples_of.KERNELS[name]
+    states = run(features(kernel, X), lam, arms, np.zeros((len(arms), 1)))
+    variances = np.array([state.var[0] for state in states])
+    assert (variances >= 0).all()
+    assert (np.diff(variances, axis=0) <= 0).all()
+
+
+def test_an_arm_of_zero_variance_teaches_nothing_and_breaks_nothing():
+    kernel, X = examples_of.KERNELS["Linear"]
+    X = np.vstack([X, np.zeros(2)])
+    phi = features(kernel, X)
+    before, after = run(phi, 0.5, [12], np.array([[3.0]]))
+    for old, new in zip(before, after, strict=True):
+        np.testing.assert_array_equal(old, new)
+
+
+def test_ten_thousand_looks_at_one_arm():
+    kernel, X = examples_of.KERNELS["Matern"]
+    y = np.full((10_000, 1), 2.0)
+    last = run(features(kernel, X), 1.0, [4] * 10_000, y)[-1]
+    # One arm alone: mu = t y / (t + lambda), var = lambda / (t + lambda).
+    assert last.mu[0, 0, 4] == pytest.approx(2.0 * 10_000 / 10_001, rel=1e-12)
+    assert last.var[0, 4] == pytest.approx(1 / 10_001, rel=1e-9)
+    assert last.gain[0] == pytest.approx(0.5 * np.log(10_001), rel=1e-9)
+
+
+def test_trials_are_independent():
+    kernel, X = examples_of.KERNELS["SquaredExponential"]
+    phi = features(kernel, X)
+    state = finite.prior(phi, outputs=2, trials=3)
+    rng = np.random.default_rng(0)
+    history = [(rng.integers(12, size=3), rng.standard_normal((3, 2))) for _ in range(10)]
+    for arm, y in history:
+        state = finite.condition(phi, 1.0, state, arm, y)
+    for i in range(3):
+        alone = run(phi, 1.0, [arm[i] for arm, _ in history], np.array([y[i] for _, y in history]))[-1]
+        for batched, single in zip(state, alone, strict=True):
+            np.testing.assert_array_equal(batched[i], single[0])
