@@ -5,6 +5,7 @@ which are looked up by name on a fixed list. Nothing in a file is ever executed.
 """
 
 import contextlib
+import io
 import json
 import os
 import struct
@@ -135,7 +136,7 @@ def read(path: str | PathLike[str]) -> tuple[dict[str, Any], dict[str, Array]]:
     if not target.is_file():
         raise FileError(f"{target}: expected a saved agent, got no such file. Check the path.")
     try:
-        with np.load(target, allow_pickle=False) as archive:
+        with np.load(io.BytesIO(target.read_bytes()), allow_pickle=False) as archive:
             arrays = {name: archive[name] for name in archive.files}
         header = json.loads(str(arrays.pop("header")))
         known = header["format"] == FORMAT

@@ -1,0 +1,226 @@
+import dataclasses
+import itertools
+import math
+
+import examples_of
+import literal
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import softbandit as sb
+from softbandit.storage import leaves
+
+
+def snapshot(agent):
+    return [np.array(leaf) for leaf in leaves(agent._state)], agent.round, set(agent._told)
+
+
+def assert_unchanged(agent, before):
+    for old, new in zip(before[0], leaves(agent._state), strict=True):
+        np.testing.assert_array_equal(old, new)
+    assert (agent.round, agent._told) == before[1:]
+
+
+def cost_of(policy, value):
+    return [value] * policy.constraints
+
+
+@pytest.fixture(params=examples_of.POLICIES.values(), ids=examples_of.POLICIES)
+def agent(request):
+    agent = sb.Agent(request.param, seed=4)
+    for i in range(3):
+        agent.tell(agent.ask(), reward=0.1 * i, cost=cost_of(agent.policy, -0.2 * i))
+    return agent
+
+
+def test_asking_changes_nothing(agent):
+    before = snapshot(agent)
+    first, second = agent.ask(), agent.ask()
+    assert_unchanged(agent, before)
+    assert first.arm == second.arm
+    np.testing.assert_array_equal(first.x, agent.policy.arms[first.arm])
+
+
+def test_a_decision_says_what_it_is():
+    agent = sb.Agent(examples_of.policy())
+    decision = agent.ask()
+    assert (decision.round, decision.dual, agent.round, agent.dual) == (0, 0.0, 0, 0.0)
+    assert isinstance(decision.arm, int)
+    assert isinstance(decision.cost_estimate, float)
+    agent.tell(decision, 1.0, 0.5)
+    assert (agent.round, agent.ask().round) == (1, 1)
+
+
+def test_several_constraints_have_arrays():
+    agent = sb.Agent(examples_of.POLICIES["CKB, two constraints"])
+    decision = agent.ask()
+    assert decision.dual.shape == decision.cost_estimate.shape == agent.dual.shape == (2,)
+    agent.tell(decision, 1.0, [0.5, -0.5])
+    assert agent.posterior.mean().shape == agent.posterior.std().shape == (3, 30)
+    agent.dual[0] = 99.0  # a copy: the agent's own is out of reach
+    assert agent.dual[0] < 99.0
+
+
+@pytest.mark.parametrize("order", list(itertools.permutations(range(5)))[::13])
+@pytest.mark.parametrize("explore", ["ucb", "ts", "rand"])
+def test_late_tells_in_any_order_give_the_posterior_of_the_data(order, explore):
+    problem = examples_of.problem()
+    policy = examples_of.policy(problem, explore=explore)
+    agent, rng = sb.Agent(policy), np.random.default_rng(1)
+    history = []
+
+    def tell(decision):
+        history.append((decision.arm, *rng.standard_normal(2)))
+        agent.tell(decision, *history[-1][1:])
+
+    for _ in range(4):
+        tell(agent.ask())
+    duals = [agent.dual]
+    decisions = []
+    for _ in range(5):
+        decisions.append(agent.ask())
+        duals.append(agent.dual)
+    assert len(set(duals)) == 1  # stands still between tells
+    expected = agent.dual
+    for i in order:
+        tell(decisions[i])
+        step = decisions[i].cost_estimate / policy.V
+        expected = min(max(expected + step, 0.0), policy.rho)
+        assert agent.dual == pytest.approx(expected, abs=1e-14)
+    arms, rewards, costs = zip(*history, strict=True)
+    K, lam = problem.kernel(problem.arms, problem.arms), 1 + 2 / policy.horizon
+    for row, y in enumerate((rewards, costs)):
+        mu, k = literal.posterior(K, arms, y, lam)
+        np.testing.assert_allclose(agent.posterior.mean()[row], mu, atol=1e-10)
+        np.testing.assert_allclose(agent.posterior.std()[row] ** 2, np.diagonal(k), atol=1e-10)
+
+
+def test_the_order_of_tells_does_not_matter():
+    posteriors = []
+    for order in ([0, 1, 2, 3, 4], [3, 0, 4, 2, 1]):
+        agent = sb.Agent(examples_of.policy(), seed=1)
+        for _ in range(3):
+            agent.tell(agent.ask(), 0.3, -0.1)
+        decisions = [agent.ask() for _ in range(5)]
+        for i in order:
+            agent.tell(decisions[i], reward=float(i), cost=-0.1 * i)
+        posteriors.append((agent.posterior.mean(), agent.posterior.std()))
+    np.testing.assert_allclose(*[mean for mean, _ in posteriors], atol=1e-10)
+    np.testing.assert_allclose(*[std for _, std in posteriors], atol=1e-10)
+
+
+def test_a_decision_is_told_once(agent, tmp_path):
+    decision = agent.ask()
+    agent.tell(decision, 1.0, cost_of(agent.policy, 0.0))
+    before = snapshot(agent)
+    with pytest.raises(sb.DecisionError, match="one not told before.*Ask for a new one"):
+        agent.tell(decision, 1.0, cost_of(agent.policy, 0.0))
+    assert_unchanged(agent, before)
+    agent.save(tmp_path / "run.npz")
+    with pytest.raises(sb.DecisionError, match="not told before"):
+        sb.Agent.load(tmp_path / "run.npz").tell(decision, 1.0, cost_of(agent.policy, 0.0))
+
+
+NOT_FINITE = st.sampled_from([math.nan, math.inf, -math.inf, np.float64("nan"), np.float32("inf")])
+SEVERAL = st.lists(st.floats(-1, 1), min_size=2)
+NOT_A_NUMBER = st.one_of(NOT_FINITE, st.none(), st.text(max_size=5), st.booleans(), st.complex_numbers(), SEVERAL)
+
+
+@given(NOT_A_NUMBER, st.floats(-1, 1))
+def test_a_reward_that_is_no_finite_number_is_refused(reward, cost):
+    agent = sb.Agent(examples_of.POLICIES["CKB"])
+    decision, before = agent.ask(), snapshot(agent)
+    with pytest.raises(sb.FeedbackError, match="reward: expected.*got.*"):
+        agent.tell(decision, reward, cost)
+    assert_unchanged(agent, before)
+    agent.tell(decision, 1.0, cost)  # the decision is still good
+
+
+@given(NOT_A_NUMBER)
+def test_a_cost_that_is_no_finite_number_is_refused(cost):
+    agent = sb.Agent(examples_of.POLICIES["CKB"])
+    decision, before = agent.ask(), snapshot(agent)
+    with pytest.raises(sb.FeedbackError, match="(?s)cost.*: expected.*got.*"):
+        agent.tell(decision, 0.0, cost)
+    assert_unchanged(agent, before)
+
+
+@pytest.mark.parametrize(
+    ("name", "cost"),
+    [
+        ("CKB", []),
+        ("CKB", [0.1, 0.2]),
+        ("CKB", [[0.1]]),
+        ("CKB, two constraints", 0.1),
+        ("CKB, two constraints", [0.1]),
+        ("CKB, two constraints", [0.1, 0.2, 0.3]),
+        ("CKB, two constraints", [0.1, math.nan]),
+        ("CKB, unconstrained", 0.1),
+        ("CKB, unconstrained", [0.1]),
+    ],
+)
+def test_a_wrong_number_of_costs_is_refused(name, cost):
+    agent = sb.Agent(examples_of.POLICIES[name])
+    decision, before = agent.ask(), snapshot(agent)
+    with pytest.raises(sb.FeedbackError, match="(?s)cost.*: expected.*got.*"):
+        agent.tell(decision, 0.0, cost)
+    assert_unchanged(agent, before)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"arm": -1},
+        {"arm": 30},
+        {"arm": 1.5},
+        {"round": 1},
+        {"round": -1},
+        {"cost_estimate": math.nan},
+        {"cost_estimate": np.zeros(2)},
+        {"reward_estimate": None},
+    ],
+)
+def test_an_altered_decision_is_refused(change):
+    agent = sb.Agent(examples_of.POLICIES["CKB"])
+    decision, before = agent.ask(), snapshot(agent)
+    with pytest.raises(sb.DecisionError, match="decision.*expected.*got.*must come from this agent"):
+        agent.tell(dataclasses.replace(decision, **change), 0.0, 0.0)
+    assert_unchanged(agent, before)
+
+
+def test_what_is_no_decision_is_refused():
+    agent = sb.Agent(examples_of.POLICIES["CKB"])
+    for what in (None, 3, {"arm": 3}):
+        with pytest.raises(sb.DecisionError, match="Pass what ask"):
+            agent.tell(what, 0.0, 0.0)
+
+
+def test_observations_that_overflow_are_refused_whole():
+    agent = sb.Agent(examples_of.policy(ties="first"))
+    agent.tell(agent.ask(), 1e308, 0.0)
+    agent._state.posterior[0].mu[:] = 1e308
+    decision, before = agent.ask(), snapshot(agent)
+    with pytest.raises(sb.FeedbackError, match="usable size"):
+        agent.tell(decision, -1.7e308, 0.0)
+    assert_unchanged(agent, before)
+    agent.tell(decision, 0.0, 0.0)
+
+
+def test_bad_agents_are_refused():
+    with pytest.raises(sb.ArgumentError, match="policy: expected a policy"):
+        sb.Agent("ckb")
+    for seed in (-1, 2**64, 1.5, None):
+        with pytest.raises(sb.ArgumentError, match="seed: expected a whole number from 0"):
+            sb.Agent(examples_of.POLICIES["CKB"], seed=seed)
+
+
+def test_passing_the_horizon_warns_once():
+    agent = sb.Agent(examples_of.policy(horizon=2))
+    for _ in range(2):
+        agent.tell(agent.ask(), 0.0, 0.0)
+    with pytest.warns(sb.HorizonWarning, match="horizon of 2 rounds has passed.*Doubling"):
+        decision = agent.ask()
+    agent.tell(decision, 0.0, 0.0)
+    agent.ask()

@@ -1,0 +1,132 @@
+import sys
+
+import examples_of
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import softbandit as sb
+
+module = sys.modules["softbandit.simulate"]  # the function of that name hides the module
+FIELDS = ("arms", "rewards", "costs", "dual", "reward_estimates", "cost_estimates")
+PROBLEM, PAIR = examples_of.problem(), examples_of.problem(constraints=2, seed=5)
+
+every_policy = pytest.mark.parametrize("policy", examples_of.POLICIES.values(), ids=examples_of.POLICIES)
+
+
+def problem_of(policy):
+    return PAIR if policy.constraints == 2 else PROBLEM
+
+
+def assert_same(a, b, trials=slice(None), rounds=slice(None)):
+    """To the bit."""
+    for name in FIELDS:
+        np.testing.assert_array_equal(getattr(a, name)[trials, rounds], getattr(b, name), err_msg=name)
+
+
+@every_policy
+def test_a_trial_is_the_same_alone_and_in_any_batch(policy):
+    problem = problem_of(policy)
+    many = sb.simulate(policy, problem, trials=9, seed=2, rounds=40)
+    assert_same(many, sb.simulate(policy, problem, trials=[7], seed=2, rounds=40), trials=[7])
+    assert_same(many, sb.simulate(policy, problem, trials=[8, 3], seed=2, rounds=40), trials=[8, 3])
+
+
+@every_policy
+def test_chunks_change_nothing(policy, monkeypatch):
+    problem = problem_of(policy)
+    whole = sb.simulate(policy, problem, trials=3, rounds=40)
+    for numbers in (1, 500):
+        monkeypatch.setattr(module, "CHUNK_NUMBERS", numbers)
+        assert_same(whole, sb.simulate(policy, problem, trials=3, rounds=40))
+
+
+@every_policy
+def test_a_shorter_run_is_the_beginning_of_a_longer_one(policy):
+    problem = problem_of(policy)
+    longer = sb.simulate(policy, problem, trials=2, rounds=40)
+    assert_same(longer, sb.simulate(policy, problem, trials=2, rounds=17), rounds=slice(17))
+
+
+@every_policy
+def test_an_agent_that_is_told_the_same_does_the_same(policy):
+    problem = problem_of(policy)
+    trace = sb.simulate(policy, problem, seed=5, rounds=40)
+    agent = sb.Agent(policy, seed=5)
+    costs = trace.costs.reshape(1, 40, -1)[0, :, : policy.constraints]
+    for t in range(40):
+        decision = agent.ask()
+        assert (decision.arm, decision.round) == (trace.arms[0, t], t)
+        np.testing.assert_array_equal(decision.dual, trace.dual[0, t])
+        np.testing.assert_array_equal(decision.cost_estimate, trace.cost_estimates[0, t])
+        agent.tell(decision, trace.rewards[0, t], costs[t])
+
+
+@given(st.integers(2, 60), st.sampled_from(["ucb", "ts", "rand"]))
+def test_batches_of_all_sizes_agree_to_the_bit(trials, explore):
+    """Shapes at which matrix products take other paths: 41 arms of rank 41."""
+    problem = examples_of.problem(arms=41, kernel=sb.Matern(0.2, nu=0.5))
+    policy = examples_of.policy(problem, explore=explore)
+    many = sb.simulate(policy, problem, trials=trials, rounds=4)
+    assert_same(many, sb.simulate(policy, problem, trials=[trials - 1], rounds=4), trials=[trials - 1])
+
+
+def test_seeds_differ_and_repeat():
+    policy = examples_of.policy(explore="rand")
+    one, again, other = (sb.simulate(policy, PROBLEM, seed=seed) for seed in (1, 1, 2))
+    assert_same(one, again)
+    assert (one.rewards != other.rewards).any()
+
+
+def test_policies_meet_the_same_noise():
+    runs = [sb.simulate(examples_of.policy(explore=e), PROBLEM, trials=3) for e in ("ucb", "ts")]
+    for run in runs:
+        noise = run.rewards - PROBLEM.reward[run.arms]
+        np.testing.assert_allclose(noise, runs[0].rewards - PROBLEM.reward[runs[0].arms], atol=1e-12)
+
+
+def test_noise_has_the_stated_scale():
+    trace = sb.simulate(examples_of.policy(), PROBLEM, trials=200)
+    for noise in (trace.rewards - PROBLEM.reward[trace.arms], trace.costs - PROBLEM.cost[trace.arms]):
+        # N = 12,000 normal numbers: mean within 5 R / sqrt(N), mean square within 5 R^2 sqrt(2 / N).
+        R, N = PROBLEM.noise, noise.size
+        assert abs(noise.mean()) <= 5 * R / np.sqrt(N)
+        assert abs((noise**2).mean() - R**2) <= 5 * R**2 * np.sqrt(2 / N)
+
+
+def test_progress_adds_up_to_the_rounds():
+    done = []
+    sb.simulate(examples_of.policy(horizon=700), PROBLEM, progress=done.append)
+    assert sum(done) == 700
+    assert len(done) > 1
+
+
+def test_shapes():
+    one = sb.simulate(examples_of.policy(), PROBLEM, trials=4, rounds=5)
+    assert {getattr(one, name).shape for name in FIELDS} == {(4, 5)}
+    two = sb.simulate(examples_of.POLICIES["CKB, two constraints"], PAIR, trials=4, rounds=5)
+    assert two.dual.shape == two.costs.shape == two.cost_estimates.shape == (4, 5, 2)
+    none = sb.simulate(examples_of.POLICIES["CKB, unconstrained"], PROBLEM, trials=4, rounds=5)
+    assert none.costs.shape == (4, 5)  # the problem's, for scoring
+    assert none.dual.shape == (4, 5, 0)
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"engine": "nump"}, "Did you mean 'numpy'"),
+        ({"trials": 0}, "trials: expected a whole number of at least 1"),
+        ({"trials": []}, "at least one trial"),
+        ({"trials": [-1]}, "trials"),
+        ({"trials": 2.5}, "trials"),
+        ({"seed": -1}, "seed"),
+        ({"rounds": 0}, "rounds"),
+        ({"policy": sb.Doubling(examples_of.policy())}, "The policy has no horizon"),
+        ({"problem": examples_of.problem(arms=31)}, "30 arms in the policy, 31 in the problem"),
+        ({"problem": PAIR}, "1 constraints in the policy, 2 in the problem"),
+    ],
+)
+def test_bad_input_is_refused(change, says):
+    with pytest.raises(sb.ArgumentError, match=says):
+        sb.simulate(**{"policy": examples_of.policy(), "problem": PROBLEM, **change})
