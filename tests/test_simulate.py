@@ -1,5 +1,3 @@
-import sys
-
 import examples_of
 import numpy as np
 import pytest
@@ -8,59 +6,14 @@ from hypothesis import strategies as st
 
 import softbandit as sb
 
-module = sys.modules["softbandit.simulate"]  # the function of that name hides the module
 FIELDS = ("arms", "rewards", "costs", "dual", "reward_estimates", "cost_estimates")
 PROBLEM, PAIR = examples_of.problem(), examples_of.problem(constraints=2, seed=5)
-
-every_policy = pytest.mark.parametrize("policy", examples_of.POLICIES.values(), ids=examples_of.POLICIES)
-
-
-def problem_of(policy):
-    return PAIR if policy.constraints == 2 else PROBLEM
 
 
 def assert_same(a, b, trials=slice(None), rounds=slice(None)):
     """To the bit."""
     for name in FIELDS:
         np.testing.assert_array_equal(getattr(a, name)[trials, rounds], getattr(b, name), err_msg=name)
-
-
-@every_policy
-def test_a_trial_is_the_same_alone_and_in_any_batch(policy):
-    problem = problem_of(policy)
-    many = sb.simulate(policy, problem, trials=9, seed=2, rounds=40)
-    assert_same(many, sb.simulate(policy, problem, trials=[7], seed=2, rounds=40), trials=[7])
-    assert_same(many, sb.simulate(policy, problem, trials=[8, 3], seed=2, rounds=40), trials=[8, 3])
-
-
-@every_policy
-def test_chunks_change_nothing(policy, monkeypatch):
-    problem = problem_of(policy)
-    whole = sb.simulate(policy, problem, trials=3, rounds=40)
-    for numbers in (1, 500):
-        monkeypatch.setattr(module, "CHUNK_NUMBERS", numbers)
-        assert_same(whole, sb.simulate(policy, problem, trials=3, rounds=40))
-
-
-@every_policy
-def test_a_shorter_run_is_the_beginning_of_a_longer_one(policy):
-    problem = problem_of(policy)
-    longer = sb.simulate(policy, problem, trials=2, rounds=40)
-    assert_same(longer, sb.simulate(policy, problem, trials=2, rounds=17), rounds=slice(17))
-
-
-@every_policy
-def test_an_agent_that_is_told_the_same_does_the_same(policy):
-    problem = problem_of(policy)
-    trace = sb.simulate(policy, problem, seed=5, rounds=40)
-    agent = sb.Agent(policy, seed=5)
-    costs = trace.costs.reshape(1, 40, -1)[0, :, : policy.constraints]
-    for t in range(40):
-        decision = agent.ask()
-        assert (decision.arm, decision.round) == (trace.arms[0, t], t)
-        np.testing.assert_array_equal(decision.dual, trace.dual[0, t])
-        np.testing.assert_array_equal(decision.cost_estimate, trace.cost_estimates[0, t])
-        agent.tell(decision, trace.rewards[0, t], costs[t])
 
 
 @given(st.integers(2, 60), st.sampled_from(["ucb", "ts", "rand"]))

@@ -1,0 +1,126 @@
+"""Speed, memory and weight of the core, all measured in this one run: `make bench`.
+
+Machines are noisy, so speed is stated as a ratio to plain.py, timed in turns with it.
+"""
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from statistics import median
+
+import numpy as np
+import plain
+
+import softbandit as sb
+
+ROOT = Path(__file__).parent.parent
+NAMES = {"ucb": "CKB-UCB", "rand": "CKB-Rand", "ts": "CKB-TS"}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("part", nargs="*", default=["rounds", "growth", "arms", "memory", "light"])
+    for part in parser.parse_args().part:
+        print(f"\n{PARTS[part].__doc__}")
+        PARTS[part]()
+
+
+def rounds():
+    """Microseconds a trial-round: 100 arms, squared exponential 0.2, 50 trials (median of 5 turns)."""
+    problem = sb.problems.rkhs(seed=3)
+    print(f"{'':10}{'softbandit':>12}{'plain, shared k':>17}{'ratio':>7}{'plain, as written':>19}{'ratio':>7}")
+    for explore, name in NAMES.items():
+        policy = sb.CKB(**problem.settings(), horizon=1000, explore=explore)
+        turns = []
+        for turn in range(5):
+            ours = seconds(sb.simulate, policy, problem, 50, turn) / 50_000
+            shared, written = (seconds(plain.run, problem, explore, 1000, turn, each) / 1000 for each in (True, False))
+            turns.append((ours, shared, written))
+        ours, shared, written = 1e6 * np.median(turns, axis=0)
+        print(f"{name:10}{ours:12.2f}{shared:17.1f}{shared / ours:6.1f}x{written:19.1f}{written / ours:6.1f}x")
+
+
+def growth():
+    """Cost of a round against its number: rounds 5,001-10,000 over rounds 1-5,000, 50 trials (median of 3)."""
+    problem = sb.problems.rkhs(seed=3)
+    for explore, name in NAMES.items():
+        policy = sb.CKB(**problem.settings(), horizon=10_000, explore=explore)
+        print(f"{name:10}{median(late_over_early(policy, problem, seed) for seed in range(3)):6.2f}x")
+
+
+def late_over_early(policy, problem, seed):
+    done, at = [0], [time.perf_counter()]
+
+    def note(rounds):
+        done.append(done[-1] + rounds)
+        at.append(time.perf_counter())
+
+    sb.simulate(policy, problem, trials=50, seed=seed, progress=note)
+    early, late = (np.diff(np.interp(span, done, at))[0] for span in ([0, 5000], [5000, 10_000]))
+    return late / early
+
+
+def arms():
+    """An agent on 100,000 arms in 2 dimensions, squared exponential 0.3: milliseconds (median of 20 rounds)."""
+    X = np.random.default_rng(0).random((100_000, 2))
+    for explore, name in NAMES.items():
+        started = time.perf_counter()
+        settings = {"reward_bound": 2, "cost_bound": 2, "noise": 0.1, "horizon": 1000, "slater": 0.5}
+        agent = sb.Agent(sb.CKB(X, sb.SquaredExponential(0.3), explore=explore, **settings))
+        setup = time.perf_counter() - started
+        times = [seconds(ask_and_tell, agent) for _ in range(20)]
+        rank = agent.policy.surrogate.groups[0].features.rank
+        print(f"{name:10}ask + tell {1e3 * median(times):6.1f} ms   (rank {rank}, set up in {setup:.1f} s)")
+
+
+def ask_and_tell(agent):
+    agent.tell(agent.ask(), reward=0.5, cost=-0.1)
+
+
+def memory():
+    """Peak memory of simulate with T = 10,000 and 50 trials, 100 arms, in a process of its own."""
+    for explore, name in NAMES.items():
+        print(f"{name:10}{int(python(MEMORY.format(explore=explore))) / 1e6:6.0f} MB")
+
+
+MEMORY = """
+import softbandit as sb
+problem = sb.problems.rkhs(seed=3)
+sb.simulate(sb.CKB(**problem.settings(), horizon=10_000, explore="{explore}"), problem, trials=50)
+# The high-water mark of this process; ru_maxrss would count the one that started it.
+print(1024 * next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith("VmHWM")))
+"""
+
+
+def light():
+    """What importing the core costs, and what installing it brings."""
+    bare, numpy, ours = (
+        median(seconds(python, code) for _ in range(9)) for code in ("pass", "import numpy", "import softbandit")
+    )
+    print(f"import softbandit adds {ours - bare:.2f} s to Python's start, of which numpy {numpy - bare:.2f} s")
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
+        pip = [sys.executable, "-m", "pip", "--python", os.path.join(folder, "bin", "python")]
+        subprocess.run([*pip, "install", "--quiet", str(ROOT)], check=True, stderr=subprocess.DEVNULL)
+        listed = subprocess.run([*pip, "list", "--format=freeze"], check=True, capture_output=True, text=True).stdout
+    print("pip install softbandit brings", ", ".join(listed.split()))
+
+
+def seconds(work, *arguments):
+    started = time.perf_counter()
+    work(*arguments)
+    return time.perf_counter() - started
+
+
+def python(code):
+    return subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
+
+
+PARTS = {part.__name__: part for part in (rounds, growth, arms, memory, light)}
+
+if __name__ == "__main__":
+    main()

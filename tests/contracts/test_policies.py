@@ -1,0 +1,102 @@
+"""What every policy must do: the same run alone, in batches, in chunks, shorter, live, and saved."""
+
+import importlib
+import pkgutil
+import sys
+
+import examples_of
+import numpy as np
+import pytest
+
+import softbandit as sb
+from softbandit.policy import Policy
+
+module = sys.modules["softbandit.simulate"]  # the function of that name hides the module
+FIELDS = ("arms", "rewards", "costs", "dual", "reward_estimates", "cost_estimates")
+PROBLEM, PAIR = examples_of.problem(), examples_of.problem(constraints=2, seed=5)
+
+every_policy = pytest.mark.parametrize("policy", examples_of.POLICIES.values(), ids=examples_of.POLICIES)
+
+
+def problem_of(policy):
+    return PAIR if policy.constraints == 2 else PROBLEM
+
+
+def assert_same(a, b, trials=slice(None), rounds=slice(None)):
+    """To the bit."""
+    for name in FIELDS:
+        np.testing.assert_array_equal(getattr(a, name)[trials, rounds], getattr(b, name), err_msg=name)
+
+
+@every_policy
+def test_a_trial_is_the_same_alone_and_in_any_batch(policy):
+    problem = problem_of(policy)
+    many = sb.simulate(policy, problem, trials=9, seed=2, rounds=40)
+    assert_same(many, sb.simulate(policy, problem, trials=[7], seed=2, rounds=40), trials=[7])
+    assert_same(many, sb.simulate(policy, problem, trials=[8, 3], seed=2, rounds=40), trials=[8, 3])
+
+
+@every_policy
+def test_chunks_change_nothing(policy, monkeypatch):
+    problem = problem_of(policy)
+    whole = sb.simulate(policy, problem, trials=3, rounds=40)
+    for numbers in (1, 500):
+        monkeypatch.setattr(module, "CHUNK_NUMBERS", numbers)
+        assert_same(whole, sb.simulate(policy, problem, trials=3, rounds=40))
+
+
+@every_policy
+def test_a_shorter_run_is_the_beginning_of_a_longer_one(policy):
+    problem = problem_of(policy)
+    longer = sb.simulate(policy, problem, trials=2, rounds=40)
+    assert_same(longer, sb.simulate(policy, problem, trials=2, rounds=17), rounds=slice(17))
+
+
+@every_policy
+def test_an_agent_that_is_told_the_same_does_the_same(policy):
+    problem = problem_of(policy)
+    trace = sb.simulate(policy, problem, seed=5, rounds=40)
+    agent = sb.Agent(policy, seed=5)
+    costs = trace.costs.reshape(1, 40, -1)[0, :, : policy.constraints]
+    for t in range(40):
+        decision = agent.ask()
+        assert (decision.arm, decision.round) == (trace.arms[0, t], t)
+        np.testing.assert_array_equal(decision.dual, trace.dual[0, t])
+        np.testing.assert_array_equal(decision.cost_estimate, trace.cost_estimates[0, t])
+        agent.tell(decision, trace.rewards[0, t], costs[t])
+
+
+def test_none_is_missing():
+    """Every policy class in the package has an example here."""
+    found = set()
+    for info in pkgutil.walk_packages(sb.__path__, "softbandit."):
+        if info.name != "softbandit.__main__":
+            found |= examples_of.classes(importlib.import_module(info.name), Policy)
+    assert {type(policy).__name__ for policy in examples_of.POLICIES.values()} == found - {"StepPolicy"}
+
+
+@every_policy
+@pytest.mark.parametrize("rounds", [0, 1, 7, 8, 25])
+def test_saved_and_loaded_it_goes_on_as_if_nothing_had_been(policy, rounds, tmp_path):
+    trace = sb.simulate(policy, problem_of(policy), seed=5, rounds=40)
+    agent = sb.Agent(policy, seed=5)
+    costs = trace.costs.reshape(1, 40, -1)[0, :, : policy.constraints]
+    for t in range(40):
+        if t == rounds:
+            agent.save(tmp_path / "run.npz")
+            agent = sb.Agent.load(tmp_path / "run.npz")
+        decision = agent.ask()
+        assert decision.arm == trace.arms[0, t]
+        agent.tell(decision, trace.rewards[0, t], costs[t])
+
+
+@every_policy
+def test_bad_feedback_leaves_it_as_it_was(policy):
+    agent = sb.Agent(policy)
+    decision = agent.ask()
+    for reward, cost in ((np.nan, [0.0] * policy.constraints), (0.0, [0.0] * (policy.constraints + 1))):
+        with pytest.raises(sb.FeedbackError):
+            agent.tell(decision, reward, cost)
+    assert agent.round == 0
+    assert agent.ask().arm == decision.arm
+    agent.tell(decision, 0.0, [0.0] * policy.constraints)

@@ -1,0 +1,70 @@
+import subprocess
+import sys
+
+import pytest
+from typer.testing import CliRunner
+
+from softbandit import __version__
+from softbandit.cli import app
+
+QUICK = ["demo", "--horizon", "60", "--trials", "2"]
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, list(arguments), env={"COLUMNS": "80"})
+
+
+def test_the_demo_prints_a_table_and_draws_a_figure(tmp_path):
+    result = run(*QUICK, "--out", str(tmp_path / "new" / "demo.png"))
+    assert result.exit_code == 0, result.output
+    for word in ("CKB-UCB", "CKB-TS", "CKB-Rand", "R_+(T)", "V(T)", "360 rounds"):
+        assert word in result.output
+    assert (tmp_path / "new" / "demo.png").read_bytes().startswith(b"\x89PNG")
+    assert max(map(len, result.output.splitlines())) <= 80
+
+
+def test_the_figure_may_be_a_pdf(tmp_path):
+    assert run(*QUICK, "--out", str(tmp_path / "demo.pdf")).exit_code == 0
+    assert (tmp_path / "demo.pdf").read_bytes().startswith(b"%PDF")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--horizon", "0"], "horizon: expected a whole number of at least 1, got 0"),
+        (["--trials", "-3"], "trials: expected"),
+        (["--width-scale", "-1"], "width_scale: expected"),
+        (["--seed", "-1"], "seed: expected"),
+    ],
+)
+def test_bad_settings_end_with_a_message_and_exit_code_1(arguments, says):
+    result = run("demo", *arguments)
+    assert result.exit_code == 1
+    assert says in " ".join(result.output.split())
+    assert "Traceback" not in result.output
+
+
+def test_a_place_that_cannot_be_written_is_named(tmp_path):
+    (tmp_path / "file").write_text("")
+    result = run(*QUICK, "--out", str(tmp_path / "file" / "demo.png"))
+    assert result.exit_code == 1
+    assert "error:" in result.output
+
+
+def test_a_typo_gets_a_suggestion():
+    result = run("dmo")
+    assert result.exit_code == 2
+    assert "demo" in result.output
+
+
+def test_version_and_module():
+    assert run("version").output.strip() == __version__
+    done = subprocess.run([sys.executable, "-m", "softbandit", "version"], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == __version__
+
+
+def test_without_the_extra_the_command_says_what_to_install():
+    code = "import sys; sys.modules['typer'] = None; from softbandit.__main__ import main; main()"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr.strip().endswith("pip install 'softbandit[cli]'")
