@@ -79,5 +79,6 @@ def test_without_a_draw_the_first_maximum_is_taken():
 def test_project_and_drop_single():
     np.testing.assert_array_equal(project(np.array([-2.0, 0.5, 3.0]), 0.0, 1.0), [0, 0.5, 1])
     assert drop_single(np.zeros((3, 1))).shape == (3,)
+    assert drop_single(np.array([2.5])) == 2.5
     assert drop_single(np.zeros((3, 2))).shape == (3, 2)
     assert drop_single(np.zeros((3, 0))).shape == (3, 0)

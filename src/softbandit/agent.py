@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from softbandit import checks, storage
-from softbandit.arrays import POLICY, draw
+from softbandit.arrays import POLICY, draw, drop_single
 from softbandit.checks import Floats
 from softbandit.errors import ArgumentError, DecisionError, FeedbackError, FileError
 from softbandit.policy import Choice, Policy, State, StepPolicy
@@ -96,7 +96,7 @@ class Agent:
     @property
     def dual(self) -> Any:
         """The dual in force: a number with one constraint, an array with several."""
-        return _plain(self._state.dual[0])
+        return drop_single(self._state.dual[0].copy())
 
     @property
     def posterior(self) -> Posterior:
@@ -115,7 +115,7 @@ class Agent:
             x=self.policy.arms[arm],
             dual=self.dual,
             reward_estimate=float(choice.reward_estimate[0]),
-            cost_estimate=_plain(choice.cost_estimate[0]),
+            cost_estimate=drop_single(choice.cost_estimate[0]),
             ticket=secrets.randbits(63),
         )
 
@@ -196,8 +196,3 @@ class Agent:
                 HorizonWarning,
                 stacklevel=3,
             )
-
-
-def _plain(row: Floats) -> Any:
-    """A float for one constraint, an array of its own for several."""
-    return float(row[0]) if len(row) == 1 else row.copy()

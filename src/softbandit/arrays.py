@@ -91,4 +91,6 @@ def project(x: Array, low: Array, high: Array) -> Array:
 
 def drop_single(x: Array) -> Array:
     """Without its last axis where that has one entry: one constraint needs no axis of its own."""
-    return x[..., 0] if x.shape[-1] == 1 else x
+    if x.shape[-1] != 1:
+        return x
+    return float(x[0]) if x.ndim == 1 else x[..., 0]
