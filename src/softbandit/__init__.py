@@ -27,8 +27,9 @@ from softbandit.explore import (
     UniformDiscrete,
 )
 from softbandit.kernels import Kernel, Linear, Matern, SquaredExponential, Tabular
-from softbandit.metrics import randomized_optimum, score
+from softbandit.metrics import score
 from softbandit.simulate import simulate
+from softbandit.theory.optimum import randomized_optimum
 
 __version__ = "0.1.0"
 

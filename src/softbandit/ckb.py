@@ -11,11 +11,12 @@ import numpy as np
 from softbandit import checks
 from softbandit.arrays import Array, DrawCount, Draws, drop_single, namespace, pick_max, project
 from softbandit.checks import Floats
-from softbandit.dual import Dual, checked_slack, dual_cap, dual_rule, inverse_step
+from softbandit.dual import Dual, dual_rule
 from softbandit.explore import Exploration
 from softbandit.kernels import Kernel
 from softbandit.policy import Choice, State, StepPolicy
 from softbandit.surrogate import MODEL_SETTINGS, Surrogate, model, norm_bounds
+from softbandit.theory.slater import checked_slack, dual_cap, inverse_step
 
 TIE = 1e-12  # acquisition values this close, relative to their range, are ties
 

@@ -15,7 +15,7 @@ from softbandit import __version__, problems
 from softbandit.ckb import CKB
 from softbandit.errors import SoftbanditError
 from softbandit.experiments.compare import Result, compare
-from softbandit.metrics import randomized_optimum
+from softbandit.theory.optimum import randomized_optimum
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 console = Console()

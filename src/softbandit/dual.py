@@ -4,7 +4,6 @@ Both rules are pure: `start` gives the first dual, `price` what one unit of cost
 the acquisition, `step` the next dual. Duals are (trials, constraints).
 """
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -13,8 +12,6 @@ import numpy as np
 
 from softbandit import checks
 from softbandit.arrays import Array, namespace, project
-from softbandit.checks import Floats
-from softbandit.errors import ArgumentError
 
 
 class Dual(Protocol):
@@ -69,40 +66,3 @@ RULES: dict[str, Callable[[float, Array, float], Dual]] = {
 def dual_rule(name: Any, rho: float, V: Array, slack: float) -> Dual:
     """The rule that a name stands for."""
     return checks.named("dual", name, RULES)(rho, V, slack)
-
-
-def slater_margin(slater: Any) -> float:
-    """delta, in (0, 1]."""
-    delta = checks.number("slater", slater)
-    if not 0 < delta <= 1:
-        remedy = "It is the margin by which some mixture of arms meets every constraint; cap it at 1."
-        raise ArgumentError.of("slater", "a number in (0, 1]", slater, remedy)
-    return delta
-
-
-def dual_cap(rho: Any, B: float, slater: Any, constraints: int) -> float:
-    """rho, 4 B / delta unless given (Theorem 3.3); 0 where there is nothing to price."""
-    delta = None if slater is None else slater_margin(slater)
-    if rho is not None:
-        return checks.positive("rho", rho)
-    if constraints == 0:
-        return 0.0
-    if delta is None:
-        raise ArgumentError.of("slater", "a number in (0, 1]", None, "Pass slater, or else rho.")
-    return 4 * B / delta
-
-
-def inverse_step(V: Any, G: Floats, horizon: int, rho: float) -> Floats:
-    """V, G_i sqrt(T) / rho for constraint i unless given (Theorem 3.3)."""
-    if V is not None:
-        return checks.each_above("V", V, len(G), least=0.0, strict=True)
-    return G * math.sqrt(horizon) / rho if len(G) else G
-
-
-def checked_slack(slack: Any, slater: Any) -> float:
-    """epsilon, at most delta / 2."""
-    epsilon = checks.nonnegative("slack", slack)
-    if epsilon and (slater is None or epsilon > slater_margin(slater) / 2):
-        most = "0 where slater is not given" if slater is None else f"at most slater / 2 = {slater / 2:g}"
-        raise ArgumentError.of("slack", most, slack, "A larger slack can leave no feasible policy; lower it.")
-    return epsilon

@@ -24,6 +24,7 @@ class Features:
 
     phi: Floats  # (n, r), rows contiguous
     diag: Floats  # (n,)
+    residual: float  # no entry of K - Phi Phi^T is larger
 
     @property
     def rank(self) -> int:
@@ -61,7 +62,7 @@ def features(kernel: Kernel, arms: Floats, tolerance: float = TOLERANCE) -> Feat
         residual = np.maximum(residual - phi[:, r] ** 2, 0.0)
         residual[p] = 0.0
         r += 1
-    return Features(np.ascontiguousarray(phi[:, :r]), diag)
+    return Features(np.ascontiguousarray(phi[:, :r]), diag, float(residual.max()))
 
 
 def _widened(phi: Floats) -> Floats:

@@ -1,32 +1,34 @@
-import itertools
-
-import numpy as np
 import pytest
 
-from softbandit.theory.slater import largest_margin
+import softbandit as sb
+from softbandit.theory.slater import cancelling_slack, checked_slack, dual_cap
 
 
-def test_one_constraint_needs_only_its_lowest_arm():
-    margin, weights = largest_margin(np.array([[0.3], [-0.7], [-0.2]]))
-    assert margin == 0.7
-    np.testing.assert_array_equal(weights, [0, 1, 0])
+def test_a_slack_cancels_a_bound_until_the_cap():
+    small = cancelling_slack(violation=50.0, horizon=1000, slater=0.2, reward_bound=3.0)
+    assert (small.epsilon, small.cancels) == (0.05, True)
+    assert small.regret == pytest.approx(2 * 3.0 * 1000 * 0.05 / 0.2)
+    large = cancelling_slack(violation=500.0, horizon=1000, slater=0.2, reward_bound=3.0)
+    assert (large.epsilon, large.cancels) == (0.1, False)
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_two_constraints_agree_with_a_search_over_pairs(seed):
-    g = np.random.default_rng(seed).standard_normal((7, 2))
-    best = -np.inf
-    for i, j in itertools.product(range(7), repeat=2):
-        # max over w of min_k -(w g_i + (1 - w) g_j)_k: at an end, or where the two are equal.
-        a, b = -g[i], -g[j]
-        slope = (a - b)[0] - (a - b)[1]
-        crossing = (b[1] - b[0]) / slope if slope else 0.0
-        for w in (0.0, 1.0, min(max(crossing, 0.0), 1.0)):
-            best = max(best, (w * a + (1 - w) * b).min())
-    margin, weights = largest_margin(g)
-    assert margin == pytest.approx(best, abs=1e-9)
-    assert (weights @ g).max() == pytest.approx(-margin, abs=1e-9)
+def test_the_claim_bounds_what_a_slack_costs(seed):
+    """Claim 1: E_pi*[f] - E_pi*_eps[f] <= 2 B eps / delta."""
+    problem = sb.problems.rkhs(seed=seed, arms=40)
+    best = sb.randomized_optimum(problem.reward, problem.cost).value
+    for share in (0.1, 0.5):
+        epsilon = share * problem.slater
+        tightened = sb.randomized_optimum(problem.reward, problem.cost + epsilon).value
+        assert best - tightened + 1e-12 >= 0
+        assert best - tightened <= 2 * problem.reward_bound * epsilon / problem.slater
 
 
-def test_an_infeasible_problem_has_a_negative_margin():
-    assert largest_margin(np.array([[1.0, -1.0], [1.0, 2.0]])).margin == pytest.approx(-1.0)
+def test_too_much_slack_is_refused_with_what_it_does_to_the_problem():
+    with pytest.raises(sb.ArgumentError, match="slater / 2 = 0.1.*tightened constraints"):
+        checked_slack(0.11, 0.2)
+
+
+def test_the_cap_follows_from_the_margin():
+    assert dual_cap(None, B=3.0, slater=0.5, constraints=1) == 24.0
+    assert dual_cap(7.0, B=3.0, slater=None, constraints=1) == 7.0

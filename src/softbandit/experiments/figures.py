@@ -8,8 +8,8 @@ import numpy as np
 from softbandit.checks import Floats
 from softbandit.errors import MissingExtraError
 from softbandit.experiments.compare import Result
-from softbandit.metrics import randomized_optimum
 from softbandit.problems.problem import Problem
+from softbandit.theory.optimum import randomized_optimum
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

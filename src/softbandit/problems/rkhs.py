@@ -8,7 +8,7 @@ from softbandit.checks import Floats
 from softbandit.errors import InfeasibleError
 from softbandit.kernels import Kernel, SquaredExponential
 from softbandit.problems.problem import Problem
-from softbandit.theory.slater import largest_margin
+from softbandit.theory.optimum import largest_margin
 
 LEAST_SLATER = 0.1
 REDRAWS = 1000

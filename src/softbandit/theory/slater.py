@@ -1,43 +1,68 @@
-"""Slater's condition: some mixture of arms satisfies every constraint with room to spare."""
+"""Slater's margin delta, the settings that follow from it, and the slack."""
 
-from typing import NamedTuple
+import math
+from typing import Any, NamedTuple
 
-import numpy as np
-
+from softbandit import checks
 from softbandit.checks import Floats
+from softbandit.errors import ArgumentError
 
 
-class Slater(NamedTuple):
-    """The largest margin delta, and a mixture pi_0 that has it: E_pi0[g_i] <= -delta."""
+class Slack(NamedTuple):
+    """A slack epsilon, what it costs in regret, and whether it cancels the violation it was made for."""
 
-    margin: float
-    weights: Floats
+    epsilon: float
+    regret: float  # 2 B T epsilon / delta
+    cancels: bool
 
 
-def largest_margin(cost: Floats) -> Slater:
-    """max over mixtures pi of min_i -E_pi[g_i], for costs (n, m), by linear program.
+def cancelling_slack(violation: float, horizon: int, slater: float, reward_bound: float) -> Slack:
+    """The slack that takes a bound on V(T) away, epsilon = V / T, capped at delta / 2.
 
-    The margin is negative where no mixture is feasible.
+    It costs at most 2 B T epsilon / delta in regret (the paper's Claim 1).
 
-    >>> largest_margin(np.array([[0.5], [-0.2]])).margin
-    0.2
+    >>> cancelling_slack(violation=100.0, horizon=1000, slater=0.5, reward_bound=2.0)
+    Slack(epsilon=0.1, regret=800.0, cancels=True)
     """
-    n, m = cost.shape
-    if m == 1:
-        best = int(cost.argmin())
-        return Slater(float(-cost[best, 0]), np.eye(n)[best])
-    from scipy.optimize import linprog
+    B, T = checks.positive("reward_bound", reward_bound), checks.whole("horizon", horizon, least=1)
+    delta, wanted = slater_margin(slater), checks.nonnegative("violation", violation) / T
+    epsilon = min(wanted, delta / 2)
+    return Slack(epsilon, 2 * B * T * epsilon / delta, wanted <= delta / 2)
 
-    # Variables (pi, delta): maximise delta subject to cost^T pi + delta <= 0, sum pi = 1.
-    result = linprog(
-        c=np.r_[np.zeros(n), -1.0],
-        A_ub=np.c_[cost.T, np.ones(m)],
-        b_ub=np.zeros(m),
-        A_eq=np.r_[np.ones(n), 0.0][None, :],
-        b_eq=[1.0],
-        bounds=[(0, None)] * n + [(None, None)],
-        method="highs-ds",
-    )
-    weights = np.maximum(result.x[:n], 0.0)
-    weights /= weights.sum()
-    return Slater(float(-(weights @ cost).max()), weights)
+
+def slater_margin(slater: Any) -> float:
+    """delta, in (0, 1]."""
+    delta = checks.number("slater", slater)
+    if not 0 < delta <= 1:
+        remedy = "It is the margin by which some mixture of arms meets every constraint; cap it at 1."
+        raise ArgumentError.of("slater", "a number in (0, 1]", slater, remedy)
+    return delta
+
+
+def checked_slack(slack: Any, slater: Any) -> float:
+    """epsilon, at most delta / 2."""
+    epsilon = checks.nonnegative("slack", slack)
+    if epsilon and (slater is None or epsilon > slater_margin(slater) / 2):
+        most = "0 where slater is not given" if slater is None else f"at most slater / 2 = {slater / 2:g}"
+        remedy = "Beyond it the tightened constraints g + slack <= 0 have less than half of the margin left; lower it."
+        raise ArgumentError.of("slack", most, slack, remedy)
+    return epsilon
+
+
+def dual_cap(rho: Any, B: float, slater: Any, constraints: int) -> float:
+    """rho, 4 B / delta unless given (Theorem 3.3); 0 where there is nothing to price."""
+    delta = None if slater is None else slater_margin(slater)
+    if rho is not None:
+        return checks.positive("rho", rho)
+    if constraints == 0:
+        return 0.0
+    if delta is None:
+        raise ArgumentError.of("slater", "a number in (0, 1]", None, "Pass slater, or else rho.")
+    return 4 * B / delta
+
+
+def inverse_step(V: Any, G: Floats, horizon: int, rho: float) -> Floats:
+    """V, G_i sqrt(T) / rho for constraint i unless given (Theorem 3.3)."""
+    if V is not None:
+        return checks.each_above("V", V, len(G), least=0.0, strict=True)
+    return G * math.sqrt(horizon) / rho if len(G) else G

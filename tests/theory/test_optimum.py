@@ -1,0 +1,159 @@
+import itertools
+
+import examples_of
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
+
+import softbandit as sb
+from softbandit.theory.optimum import largest_margin, optimal_dual, slater_condition
+
+
+def best_pair(f, g):
+    """max over all mixtures of at most two arms with E[g] <= 0: where one constraint binds, g is 0."""
+    best = f[g <= 0].max(initial=-np.inf)
+    for i, j in itertools.permutations(range(len(f)), 2):
+        if g[i] < 0 < g[j]:
+            w = g[j] / (g[j] - g[i])  # on i
+            best = max(best, w * f[i] + (1 - w) * f[j])
+    return best
+
+
+def best_vertex(f, g):
+    """Brute force for m constraints: every basis of the program, slacks included."""
+    n, m = g.shape
+    A = np.block([[g.T, np.eye(m)], [np.ones((1, n)), np.zeros((1, m))]])
+    b = np.r_[np.zeros(m), 1.0]
+    value = np.r_[f, np.zeros(m)]
+    best = -np.inf
+    for basis in itertools.combinations(range(n + m), m + 1):
+        sub = A[:, basis]
+        if abs(np.linalg.det(sub)) > 1e-9:
+            x = np.linalg.solve(sub, b)
+            if (x >= -1e-10).all():
+                best = max(best, x @ value[list(basis)])
+    return best
+
+
+values = arrays.arrays(float, 8, elements=st.integers(-100, 100).map(lambda i: i / 7))
+
+
+@given(values, values)
+def test_the_optimum_of_one_constraint_is_the_best_pair(f, g):
+    if g.min() > 0:
+        with pytest.raises(sb.InfeasibleError, match="expected a mixture of arms"):
+            sb.randomized_optimum(f, g)
+        return
+    optimum = sb.randomized_optimum(f, g)
+    assert optimum.value == pytest.approx(best_pair(f, g), abs=1e-9)
+    assert (optimum.weights >= 0).all()
+    assert optimum.weights.sum() == pytest.approx(1, abs=1e-12)
+    assert (optimum.weights > 0).sum() <= 2
+    assert optimum.weights @ g <= 1e-9
+    assert optimum.weights @ f == pytest.approx(optimum.value, abs=1e-9)
+
+
+@given(values, arrays.arrays(float, (8, 2), elements=st.integers(-100, 100).map(lambda i: i / 7)))
+def test_the_optimum_of_two_constraints_is_the_best_vertex(f, g):
+    brute = best_vertex(f, g)
+    if brute == -np.inf:
+        with pytest.raises(sb.InfeasibleError):
+            sb.randomized_optimum(f, g)
+        return
+    optimum = sb.randomized_optimum(f, g)
+    assert optimum.value == pytest.approx(brute, abs=1e-8)
+    assert (optimum.weights > 0).sum() <= 3
+    assert (optimum.weights @ g <= 1e-9).all()
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_on_synthetic_problems(seed):
+    problem = examples_of.problem(seed=seed, arms=100)
+    optimum = sb.randomized_optimum(problem.reward, problem.cost)
+    assert optimum.value == pytest.approx(best_pair(problem.reward, problem.cost), rel=1e-10)
+    assert (optimum.weights > 0).sum() <= 2
+
+
+@pytest.mark.parametrize("scale", [1e-12, 1.0, 1e12])
+def test_units_do_not_matter(scale):
+    problem = examples_of.problem(seed=4, arms=100)
+    base = sb.randomized_optimum(problem.reward, problem.cost).value
+    assert sb.randomized_optimum(scale * problem.reward, problem.cost).value == pytest.approx(scale * base, rel=1e-9)
+    assert sb.randomized_optimum(problem.reward, scale * problem.cost).value == pytest.approx(base, rel=1e-9)
+
+
+def test_without_constraints_the_best_arm_is_the_optimum():
+    optimum = sb.randomized_optimum(np.array([1.0, 3.0, 2.0]), np.zeros((3, 0)))
+    assert optimum.value == 3.0
+    np.testing.assert_array_equal(optimum.weights, [0, 1, 0])
+
+
+@pytest.mark.parametrize(
+    ("reward", "cost"),
+    [([1.0, 2.0], [1.0]), ([1.0, np.nan], [0.0, 0.0]), ([1.0], [np.inf]), ([], []), ([1.0], [[[0.0]]])],
+)
+def test_bad_functions_are_refused(reward, cost):
+    with pytest.raises(sb.ArgumentError, match="expected.*got"):
+        sb.randomized_optimum(reward, cost)
+
+
+def test_one_constraint_needs_only_its_lowest_arm():
+    margin, weights = largest_margin(np.array([[0.3], [-0.7], [-0.2]]))
+    assert margin == 0.7
+    np.testing.assert_array_equal(weights, [0, 1, 0])
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_two_constraints_agree_with_a_search_over_pairs(seed):
+    g = np.random.default_rng(seed).standard_normal((7, 2))
+    best = -np.inf
+    for i, j in itertools.product(range(7), repeat=2):
+        # max over w of min_k -(w g_i + (1 - w) g_j)_k: at an end, or where the two are equal.
+        a, b = -g[i], -g[j]
+        slope = (a - b)[0] - (a - b)[1]
+        crossing = (b[1] - b[0]) / slope if slope else 0.0
+        for w in (0.0, 1.0, min(max(crossing, 0.0), 1.0)):
+            best = max(best, (w * a + (1 - w) * b).min())
+    margin, weights = largest_margin(g)
+    assert margin == pytest.approx(best, abs=1e-9)
+    assert (weights @ g).max() == pytest.approx(-margin, abs=1e-9)
+
+
+def test_an_infeasible_problem_has_a_negative_margin():
+    assert largest_margin(np.array([[1.0, -1.0], [1.0, 2.0]])).margin == pytest.approx(-1.0)
+
+
+@pytest.mark.parametrize("constraints", [1, 2, 3])
+@pytest.mark.parametrize("seed", range(8))
+def test_the_dual_has_the_value_of_the_primal_and_the_theorys_bound(seed, constraints):
+    problem = examples_of.problem(seed=seed, constraints=constraints)
+    f, g = problem.reward, problem.costs
+    dual, optimum = optimal_dual(f, g), sb.randomized_optimum(f, g)
+    assert dual.value == pytest.approx(optimum.value, abs=1e-9)
+    assert (f - g @ dual.price).max() == pytest.approx(dual.value, abs=1e-9)  # it is the Lagrangian's maximum
+    margin, weights = largest_margin(g)
+    assert dual.price.sum() <= (optimum.value - weights @ f) / margin + 1e-9
+
+
+@given(values, values)
+def test_the_dual_of_one_constraint_by_search(f, g):
+    """D(phi) = max_x f - phi g is convex and piecewise linear: its minimum is at a crossing of two lines."""
+    if g.min() >= 0:
+        with pytest.raises(sb.InfeasibleError, match="Slater"):
+            optimal_dual(f, g)
+        return
+    crossings = [0.0]
+    for i, j in itertools.combinations(range(8), 2):
+        if g[i] != g[j]:
+            crossings.append((f[i] - f[j]) / (g[i] - g[j]))
+    best = min((f - phi * g).max() for phi in crossings if phi >= 0)
+    assert optimal_dual(f, g).value == pytest.approx(best, abs=1e-8)
+
+
+def test_without_slater_the_error_names_the_constraint():
+    with pytest.raises(sb.InfeasibleError, match=r"Slater.*E\[g_0\] = 1.*Relax constraint 0"):
+        slater_condition(np.array([[1.0, -1.0], [1.0, 2.0]]))
+    with pytest.raises(sb.InfeasibleError, match=r"E\[g_0\] = 0"):
+        slater_condition(np.array([0.0, 1.0]))
