@@ -157,6 +157,7 @@ def test_a_cost_that_is_no_finite_number_is_refused(cost):
         ("CKB, two constraints", [0.1]),
         ("CKB, two constraints", [0.1, 0.2, 0.3]),
         ("CKB, two constraints", [0.1, math.nan]),
+        ("CKB, two constraints", [[1.0], [1.0, 2.0]]),
         ("CKB, unconstrained", 0.1),
         ("CKB, unconstrained", [0.1]),
     ],
@@ -188,6 +189,14 @@ def test_an_altered_decision_is_refused(change):
     with pytest.raises(sb.DecisionError, match="decision.*expected.*got.*must come from this agent"):
         agent.tell(dataclasses.replace(decision, **change), 0.0, 0.0)
     assert_unchanged(agent, before)
+
+
+def test_another_agents_decision_is_refused():
+    one, other = (sb.Agent(examples_of.POLICIES["CKB"], seed=0) for _ in range(2))
+    before = snapshot(other)
+    with pytest.raises(sb.DecisionError, match="one from this agent's ask.*another agent's"):
+        other.tell(one.ask(), 0.0, 0.0)
+    assert_unchanged(other, before)
 
 
 def test_what_is_no_decision_is_refused():

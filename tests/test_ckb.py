@@ -281,7 +281,7 @@ BAD = {
     "cost_bound": [math.nan, math.inf, "1", 0.0, -1.0, [1.0, 2.0], [-1.0], None],
     "noise": [*NOT_NUMBERS, -0.1],
     "cost_noise": [math.nan, "1", -0.1, [1.0, 1.0], [-1.0]],
-    "horizon": [0, -5, 1.5, "100", None, math.nan, True],
+    "horizon": [10**400, 0, -5, 1.5, "100", None, math.nan, True],
     "slater": [0.0, -0.1, 1.1, math.nan, "0.5", None],
     "confidence": [*NOT_NUMBERS, 0.0, 1.0, -0.1, 1.1],
     "regularisation": [math.nan, "1", 0.0, -1.0, [1.0], [1.0, 0.0]],
@@ -293,6 +293,7 @@ BAD = {
     "slack": [-0.1, 0.26, math.nan, "0.1", None],
     "constraints": [-1, 1.0, "1", None, True],
     "ties": ["last", None, 0],
+    "factors": [[], [[0], [1]], 3],
 }
 
 
@@ -340,7 +341,63 @@ def test_settings_cannot_be_changed_afterwards():
         policy.rho = 3.0
     with pytest.raises(ValueError, match="read-only"):
         policy.arms[0] = 3.0
-    GOOD["arms"][0] = 0.0  # the policy has its own copy
+
+
+def test_changing_what_was_passed_in_changes_nothing():
+    arms, bounds = np.linspace(0, 1, 10)[:, None], [1.0]
+    policy = sb.CKB(**{**GOOD, "arms": arms, "cost_bound": bounds})
+    arms *= 0.5
+    bounds[0] = 99.0
+    again = policy.replace(horizon=50)
+    np.testing.assert_array_equal(again.arms, np.linspace(0, 1, 10)[:, None])
+    np.testing.assert_array_equal(again.bounds, [[1.0], [1.0]])
+
+
+def test_replace_reuses_the_factorised_kernel():
+    policy = sb.CKB(**GOOD)
+    assert policy.replace(horizon=50).surrogate.factors[0] is policy.surrogate.factors[0]
+    other = policy.replace(kernel=sb.Matern(0.3))
+    assert (other.surrogate.factors[0].phi != policy.surrogate.factors[0].phi).any()
+
+
+def test_a_bound_too_large_to_truncate_does_not_make_ties():
+    """The tolerance of ties follows the acquisition's own size, not the bound's."""
+    problem = examples_of.problem()
+    tight, loose = (
+        sb.simulate(examples_of.policy(problem, width=1.0, constraints=0, reward_bound=bound), problem, trials=5)
+        for bound in (100.0, 1e14)
+    )
+    np.testing.assert_array_equal(tight.arms, loose.arms)
+
+
+class Broken:
+    """An exploration whose estimate is not one."""
+
+    def __init__(self, estimate):
+        self.made = estimate
+
+    def draws(self, rank):
+        return (0, 1)
+
+    def estimate(self, belief, width, draws):
+        return self.made(belief)
+
+
+def test_an_exploration_that_cannot_work_is_refused_at_once():
+    sb.CKB(**GOOD, explore=Broken(lambda belief: belief.mean + belief.std))
+    with pytest.raises(sb.ArgumentError, match=r"finite estimates of shape \(1, 2, 10\), got shape \(10,\)"):
+        sb.CKB(**GOOD, explore=Broken(lambda belief: belief.mean[0, 0]))
+    with pytest.raises(sb.ArgumentError, match="got NaN or infinity. Check Broken.estimate"):
+        sb.CKB(**GOOD, explore=Broken(lambda belief: belief.mean * np.nan))
+    with pytest.raises(sb.ArgumentError, match=r"Write UCB\(\)"):
+        sb.CKB(**GOOD, explore=sb.UCB)
+
+
+def test_a_queue_with_its_own_step_needs_no_slater():
+    without = {name: value for name, value in GOOD.items() if name != "slater"}
+    assert sb.CKB(**without, dual="queue", V=3.0).V == 3.0
+    with pytest.raises(sb.ArgumentError, match="Pass slater, or else rho"):
+        sb.CKB(**without, dual="queue")
 
 
 def test_all_pairs_of_rules_run():

@@ -31,10 +31,11 @@ def test_the_figure_may_be_a_pdf(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["--horizon", "0"], "horizon: expected a whole number of at least 1, got 0"),
+        (["--horizon", "0"], "horizon: expected a whole number from 1 to 9007199254740992, got 0"),
         (["--trials", "-3"], "trials: expected"),
         (["--width-scale", "-1"], "width_scale: expected"),
         (["--seed", "-1"], "seed: expected"),
+        (["--out", "demo.xyz"], "figure: expected a name ending in .png, .pdf, .svg, got 'demo.xyz'"),
     ],
 )
 def test_bad_settings_end_with_a_message_and_exit_code_1(arguments, says):
@@ -42,6 +43,7 @@ def test_bad_settings_end_with_a_message_and_exit_code_1(arguments, says):
     assert result.exit_code == 1
     assert says in " ".join(result.output.split())
     assert "Traceback" not in result.output
+    assert "CKB-UCB" not in result.output  # refused before the work
 
 
 def test_a_place_that_cannot_be_written_is_named(tmp_path):
@@ -49,6 +51,17 @@ def test_a_place_that_cannot_be_written_is_named(tmp_path):
     result = run(*QUICK, "--out", str(tmp_path / "file" / "demo.png"))
     assert result.exit_code == 1
     assert "error:" in result.output
+
+
+def test_a_folder_gets_a_file_of_its_own(tmp_path):
+    result = run(*QUICK, "--out", str(tmp_path))
+    assert (tmp_path / "demo.png").exists()
+    assert result.output.rstrip().endswith("demo.png")
+
+
+def test_a_message_is_printed_to_the_last_bracket(monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    assert "pip install 'softbandit[plot]'" in " ".join(run(*QUICK).output.split())
 
 
 def test_a_typo_gets_a_suggestion():

@@ -26,6 +26,11 @@ def test_late_feedback_from_an_earlier_run_is_still_learned_from():
     assert agent.posterior.mean()[0, late.arm] > 0
 
 
+def test_restarts_share_the_factorised_kernel():
+    policy = sb.Doubling(examples_of.policy(horizon=2))
+    assert policy.stage(0).policy.surrogate.factors[0] is policy.stage(50).policy.surrogate.factors[0]
+
+
 def test_what_cannot_be_doubled_is_refused():
     for what in (None, sb.Doubling(examples_of.policy())):
         with pytest.raises(sb.ArgumentError, match="a policy with a horizon"):

@@ -58,5 +58,32 @@ def test_a_rank_that_does_not_fit_in_memory_is_refused(monkeypatch):
 
 
 def test_a_kernel_that_is_not_finite_is_refused():
-    with pytest.raises(sb.KernelError, match=r"inf at arm 1"):
+    with pytest.raises(sb.KernelError, match=r"finite k.*inf at arm 1"):
         features(sb.Linear(), np.array([[1.0], [1e200]]))
+
+
+class NotAKernel(sb.Kernel):
+    def __init__(self, value):
+        self.value = value
+
+    def __call__(self, X, Y):
+        return np.where(X == Y.T, 1.0, self.value)
+
+    def diag(self, X):
+        return np.ones(len(X))
+
+
+@pytest.mark.parametrize("value", [2.0, np.nan])
+def test_a_function_that_is_no_kernel_is_refused(value):
+    with pytest.raises(sb.KernelError, match="positive semi-definite function.*at arm 1"):
+        features(NotAKernel(value), np.arange(3.0)[:, None])
+
+
+def test_given_pivots_give_the_same_basis():
+    arms = np.linspace(0, 1, 50)[:, None]
+    made = features(sb.SquaredExponential(0.2), arms)
+    again = features(sb.SquaredExponential(0.2), arms, pivots=made.pivots)
+    np.testing.assert_array_equal(made.phi, again.phi)
+    other = features(sb.SquaredExponential(0.2), arms, pivots=made.pivots[::-1])
+    assert (other.phi != made.phi).any()
+    np.testing.assert_allclose(other.phi @ other.phi.T, made.phi @ made.phi.T, atol=1e-12)

@@ -77,7 +77,7 @@ def test_other_bad_kernels_are_refused():
         ([[1.0, 0.0]], "square"),
         ([[math.nan]], "finite"),
         ([1.0], "n x d matrix"),
-        ("text", "matrix of numbers"),
+        ("text", "matrix of real numbers"),
     ],
 )
 def test_a_bad_table_is_refused(matrix, says):

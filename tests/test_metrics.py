@@ -1,5 +1,6 @@
 import examples_of
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -35,6 +36,13 @@ def test_scores_by_hand():
     np.testing.assert_allclose(scores.violation, [[1, 1.5, 0.5, 0]])
     np.testing.assert_allclose(scores.positive_violation, [[1, 1.5, 1.5, 1.5]])
     np.testing.assert_array_equal(scores.violated_rounds, [[1, 2, 2, 2]])
+
+
+def test_a_trace_of_another_problem_is_refused():
+    problem = examples_of.problem()
+    trace = sb.simulate(examples_of.policy(problem), problem)
+    with pytest.raises(sb.ArgumentError, match="one of this problem, with 3 arms"):
+        sb.score(trace, examples_of.problem(arms=3))
 
 
 def test_several_constraints_are_scored_one_by_one():

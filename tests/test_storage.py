@@ -78,8 +78,79 @@ def test_a_policy_with_code_of_the_users_is_given_again(tmp_path, own):
     with pytest.raises(sb.FileError, match="only code holds.*Pass policy="):
         sb.Agent.load(path)
     assert_same_future(agent, sb.Agent.load(path, policy=policy))
-    with pytest.raises(sb.FileError, match="damaged or foreign"):
+    with pytest.raises(sb.FileError, match="does not fit the policy given"):
         sb.Agent.load(path, policy=examples_of.policy(examples_of.problem(arms=31), **own))
+
+
+def test_a_policy_given_for_another_is_refused(saved):
+    agent, path = saved
+    assert_same_future(agent, sb.Agent.load(path, policy=agent.policy))
+    with pytest.raises(sb.FileError, match="saved with other settings"):
+        sb.Agent.load(path, policy=agent.policy.replace(width_scale=0.5))
+
+
+def test_one_table_for_reward_and_cost_is_one_posterior_again(tmp_path):
+    table = sb.Tabular(np.eye(3))
+    settings = {"reward_bound": 1, "cost_bound": 1, "noise": 0.1, "horizon": 99, "slater": 0.5}
+    agent = sb.Agent(sb.CKB(np.arange(3.0)[:, None], table, cost_kernel=table, **settings))
+    step(agent, np.random.default_rng(0))
+    agent.save(tmp_path / "run.npz")
+    assert_same_future(agent, sb.Agent.load(tmp_path / "run.npz"))
+
+
+def test_another_machine_finds_the_basis_again(tmp_path, monkeypatch):
+    """On a grid many pivots are ties that rounding decides: another machine would choose others."""
+    grid = np.array([[i, j] for i in range(9) for j in range(9)]) / 8.0
+    settings = {"reward_bound": 2, "cost_bound": 2, "noise": 0.1, "horizon": 60, "slater": 0.5, "explore": "ts"}
+    policy = sb.CKB(grid, sb.SquaredExponential(0.5), **settings)
+    agent, path = sb.Agent(policy), tmp_path / "run.npz"
+    for seed in range(30):
+        step(agent, np.random.default_rng(seed))
+    agent.save(path)
+    exact, rng = sb.SquaredExponential.__call__, np.random.default_rng(0)
+
+    def rounded_otherwise(self, X, Y):
+        return exact(self, X, Y) * (1 + rng.normal(0, 2e-16, (len(X), len(Y))))
+
+    monkeypatch.setattr(sb.SquaredExponential, "__call__", rounded_otherwise)
+    other = sb.CKB(grid, sb.SquaredExponential(0.5), **settings)
+    assert other.surrogate.factors[0].pivots.tolist() != policy.surrogate.factors[0].pivots.tolist()
+    loaded = sb.Agent.load(path)
+    np.testing.assert_allclose(loaded.posterior.covariance(), agent.posterior.covariance(), atol=1e-11)
+    for seed in range(10):
+        assert step(loaded, np.random.default_rng(seed)).arm == step(agent, np.random.default_rng(seed)).arm
+
+
+def test_a_link_keeps_leading_to_the_file_and_permissions_are_the_usual(saved):
+    agent, path = saved
+    link = path.with_name("link.npz")
+    link.symlink_to(path)
+    agent.save(link)
+    assert link.is_symlink()
+    plain = path.with_name("plain")
+    plain.write_text("")
+    assert path.stat().st_mode == plain.stat().st_mode
+
+
+@pytest.mark.parametrize("change", [{"round": "x"}, {"round": -1}, {"seed": None}, {"identity": 0.5}, {"policy": {}}])
+def test_a_changed_header_is_refused(saved, change):
+    path = saved[1]
+    with np.load(path) as archive:
+        content = dict(archive)
+    header = {**json.loads(str(content.pop("header"))), **change}
+    np.savez(path, header=np.array(json.dumps(header)), **content)
+    with pytest.raises(sb.FileError, match="damaged or foreign"):
+        sb.Agent.load(path)
+
+
+def test_a_state_that_is_not_finite_is_refused(saved):
+    path = saved[1]
+    with np.load(path) as archive:
+        content = dict(archive)
+    content["state1"] = content["state1"] * np.nan
+    np.savez(path, **content)
+    with pytest.raises(sb.FileError, match="NaN or infinity"):
+        sb.Agent.load(path)
 
 
 @pytest.fixture
@@ -146,7 +217,7 @@ def test_foreign_archives_are_refused(tmp_path):
     with pytest.raises(sb.FileError, match="its format is 'another'"):
         sb.Agent.load(path)
     np.savez(path, header=np.array(json.dumps({"format": storage.FORMAT, "version": 99})))
-    with pytest.raises(sb.FileError, match="version 1, got 'version 99'|version 1, got version 99"):
+    with pytest.raises(sb.FileError, match="version 1, got version 99"):
         sb.Agent.load(path)
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("header.npy", b"\x93NUMPY damaged")
@@ -179,6 +250,20 @@ def test_a_full_disk_leaves_the_earlier_file(saved, monkeypatch):
 
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(sb.FileError, match="No space left.*as it was"):
+        agent.save(path)
+    assert path.read_bytes() == before
+    assert [each.name for each in path.parent.iterdir()] == [path.name]
+
+
+def test_an_interrupt_leaves_the_earlier_file_and_nothing_else(saved, monkeypatch):
+    agent, path = saved
+    before = path.read_bytes()
+
+    def interrupt(*args):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "fsync", interrupt)
+    with pytest.raises(KeyboardInterrupt):
         agent.save(path)
     assert path.read_bytes() == before
     assert [each.name for each in path.parent.iterdir()] == [path.name]

@@ -12,7 +12,7 @@ import numpy as np
 from softbandit import checks, storage
 from softbandit.arrays import POLICY, draw, drop_single
 from softbandit.checks import Floats
-from softbandit.errors import ArgumentError, DecisionError, FeedbackError, FileError
+from softbandit.errors import ArgumentError, DecisionError, FeedbackError, FileError, Words
 from softbandit.policy import Choice, Policy, State, StepPolicy
 
 
@@ -29,6 +29,7 @@ class Decision:
     dual: Any  # before this decision's update
     reward_estimate: float  # the truncated f_t and g_t at the arm
     cost_estimate: Any
+    agent: int = field(repr=False)  # who made it
     ticket: int = field(repr=False)  # its identity: a decision can be told once
 
 
@@ -80,8 +81,9 @@ class Agent:
             raise ArgumentError.of("policy", "a policy", policy, "For example sb.CKB(...).")
         self.policy = policy
         self.seed = checks.whole("seed", seed, least=0, most=2**64 - 1)
-        self._begin(0)
+        self._identity = secrets.randbits(63)  # not of the run: an agent with the same seed is another
         self._told: set[int] = set()
+        self._begin(0)
 
     def _begin(self, round: int) -> None:
         self._round = round
@@ -116,6 +118,7 @@ class Agent:
             dual=self.dual,
             reward_estimate=float(choice.reward_estimate[0]),
             cost_estimate=drop_single(choice.cost_estimate[0]),
+            agent=self._identity,
             ticket=secrets.randbits(63),
         )
 
@@ -124,7 +127,7 @@ class Agent:
         m = self.policy.constraints
         choice = self._choice(decision)
         r = np.array([checks.number("reward", reward, FeedbackError)])
-        c = checks.each("cost", cost if m == 1 else np.atleast_1d(cost), m, FeedbackError)[None, :]
+        c = checks.each("cost", cost, m, FeedbackError, single=m == 1)[None, :]
         with np.errstate(over="ignore", invalid="ignore"):
             state = self._stage.policy.update(self._state, choice, r, c)
         if not all(np.isfinite(posterior.mu).all() for posterior in state.posterior):
@@ -138,13 +141,15 @@ class Agent:
         """Write all that the agent is to a file. An existing file is replaced only by a whole one."""
         arrays = {f"state{i}": np.asarray(leaf) for i, leaf in enumerate(storage.leaves(self._state))}
         arrays["told"] = np.array(sorted(self._told), dtype=np.int64)
-        header: dict[str, Any] = {"seed": self.seed, "round": self._round, "policy": None, "code": None}
+        header: dict[str, Any] = {"seed": self.seed, "round": self._round, "identity": self._identity}
+        factors = self._stage.policy.surrogate.factors
+        arrays |= {f"pivots{i}": each.pivots for i, each in enumerate(factors)}
         settings: dict[str, Any] = {}
         try:
-            header["policy"] = storage.encode(self.policy, settings)
+            header |= {"policy": storage.encode(self.policy, settings), "code": None}
             arrays |= settings
         except storage.NotStorable as only_code:
-            header["code"] = str(only_code)
+            header |= {"policy": None, "code": str(only_code)}
         storage.write(path, header, arrays)
 
     @classmethod
@@ -155,27 +160,47 @@ class Agent:
         function) is not in the file: pass it, built as it was.
         """
         header, arrays = storage.read(path)
-        if policy is None and header.get("policy") is None:
-            remedy = "Pass policy=, built as it was when the agent was saved."
-            raise FileError.of(
-                str(path), "the policy's settings", f"one that only code holds, {header['code']}", remedy
-            )
         try:
-            agent = cls(storage.decode(header["policy"], arrays) if policy is None else policy, header["seed"])
-            agent._begin(header["round"])
-            count = len(list(storage.leaves(agent._state)))
-            agent._state = storage.refill(agent._state, iter([arrays[f"state{i}"] for i in range(count)]))
-            agent._told = set(arrays["told"].tolist())
+            stored = header["policy"] and storage.decode(header["policy"], arrays)
+            if policy is None and stored is None:
+                got = Words(f"one that only code holds, {header['code']}")
+                remedy = "Pass policy=, built as it was when the agent was saved."
+                raise FileError.of(str(path), "the policy's settings", got, remedy)
+            agent = cls(stored if policy is None else policy, header["seed"])
+            agent._restore(header, arrays)
+        except FileError:
+            raise
         except storage.DAMAGE as error:
+            if policy is not None:
+                raise FileError(f"{path} does not fit the policy given: {error}. Build it as it was.") from error
             raise storage.not_an_agent(path, error) from error
+        if policy is not None and stored is not None and not storage.same(policy, stored):
+            raise FileError(f"{path} was saved with other settings than the policy given. Leave policy= out.")
         return agent
+
+    def _restore(self, header: dict[str, Any], arrays: dict[str, Any]) -> None:
+        """The state that was saved, in the basis in which it was saved."""
+        self._begin(checks.whole("round", header["round"], least=0))
+        self._identity = checks.whole("identity", header["identity"], least=0)
+        step = self._stage.policy
+        pivots = [arrays[f"pivots{i}"] for i in range(len(step.surrogate.factors))]
+        if not all(np.array_equal(p, f.pivots) for p, f in zip(pivots, step.surrogate.factors, strict=True)):
+            # Another machine rounds otherwise, and would have chosen others.
+            self._stage = self._stage._replace(policy=step.replace(factors=pivots))
+            self._state = self._stage.policy.init(trials=1)
+        count = len(list(storage.leaves(self._state)))
+        self._state = storage.refill(self._state, iter([arrays[f"state{i}"] for i in range(count)]))
+        self._told = set(arrays["told"].tolist())
 
     def _choice(self, decision: Decision) -> Choice:
         """A decision as the policy made it, after checking that it may be told."""
         if not isinstance(decision, Decision):
             raise DecisionError.of("decision", "a Decision from ask()", decision, "Pass what ask() returned.")
+        if decision.agent != self._identity:
+            got = Words("another agent's")
+            raise DecisionError.of("decision", "one from this agent's ask()", got, "Tell it to the agent that made it.")
         if decision.ticket in self._told:
-            got = f"the one of round {decision.round}, arm {decision.arm}, again"
+            got = Words(f"the one of round {decision.round}, arm {decision.arm}, again")
             raise DecisionError.of("decision", "one not told before", got, "Ask for a new one.")
         n, m = len(self.policy.arms), self.policy.constraints
         try:

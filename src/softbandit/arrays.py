@@ -68,18 +68,12 @@ def draw(count: DrawCount, seed: int, trials: Sequence[int], first: int, rounds:
     return Draws(ndtri(u[:, :, : count.normal]), u[:, :, count.normal :])
 
 
-def pick_max(z: Array, tolerance: Array, u: Array | None) -> Array:
-    """Index of the maximum of each row of z: (trials, n) -> (trials,).
-
-    Entries within `tolerance` of the maximum are ties: of k ties, number floor(u k) is
-    picked, or the first where u is None.
-    """
-    xp = namespace(z)
-    largest = z[xp.arange(z.shape[0]), xp.argmax(z, axis=1)]
-    tied = z >= (largest - tolerance)[:, None]
+def pick(eligible: Array, u: Array | None) -> Array:
+    """One true entry of each row of eligible (trials, n): of k, number floor(u k), or the first if u is None."""
+    xp = namespace(eligible)
     if u is None:
-        return xp.argmax(tied, axis=1)
-    rank = xp.cumulative_sum(tied, axis=1)  # 1, 2, ... along the ties
+        return xp.argmax(eligible, axis=1)
+    rank = xp.cumulative_sum(eligible, axis=1)  # 1, 2, ... along the true entries
     return xp.argmax(rank > xp.floor(u * rank[:, -1])[:, None], axis=1)
 
 

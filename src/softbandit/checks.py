@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from softbandit.errors import ArgumentError, SoftbanditError, UnknownNameError
+from softbandit.errors import ArgumentError, SoftbanditError, UnknownNameError, Words
 
 T = TypeVar("T")
 Floats = NDArray[np.float64]
@@ -56,18 +56,20 @@ def whole(what: str, value: Any, least: int, most: int | None = None) -> int:
     return result
 
 
-def each(what: str, value: Any, count: int, error: type[SoftbanditError] = ArgumentError) -> Floats:
-    """One number for each of `count` things, or one number for all of them."""
+def each(
+    what: str, value: Any, count: int, error: type[SoftbanditError] = ArgumentError, single: bool = True
+) -> Floats:
+    """One number for each of `count` things or, where `single` allows it, one number for all of them."""
     try:
         shape = np.shape(value)
-    except ValueError:  # ragged
-        shape = (-1,)
-    if shape == ():
+    except (TypeError, ValueError):  # ragged
+        shape = (-1, -1)
+    if shape == () and single:
         return np.full(count, number(what, value, error))
     if shape != (count,):
-        got = f"{value!r} of shape {shape}"
-        raise error.of(what, f"one number, or {count} of them", got, f"Pass exactly {count}, in order.")
-    return np.array([number(f"{what}[{i}]", v, error) for i, v in enumerate(value)])
+        expected = f"one number, or {count} of them" if single else f"{count} numbers"
+        raise error.of(what, expected, value, f"Pass exactly {count}, in order.")
+    return np.array([number(f"{what}[{i}]", v, error) for i, v in enumerate(value)], dtype=np.float64)
 
 
 def each_above(what: str, value: Any, count: int, least: float, strict: bool) -> Floats:
@@ -89,16 +91,21 @@ def named(what: str, value: Any, options: Mapping[str, T]) -> T:
 def points(what: str, value: Any) -> Floats:
     """A non-empty matrix of finite numbers, one row a point; a read-only copy."""
     try:
-        result = np.array(value, dtype=np.float64)
+        raw = np.asarray(value)
+        if raw.dtype.kind not in "fiu" and not (raw.dtype == object and raw.size):
+            raise TypeError
+        result = np.array(raw, dtype=np.float64)
     except (TypeError, ValueError):
-        raise ArgumentError.of(what, "a matrix of numbers", value, "Pass one row a point.") from None
+        raise ArgumentError.of(what, "a matrix of real numbers", value, "Pass one row a point.") from None
     if result.ndim != 2:
         remedy = f"Write {what}[:, None] for one feature a point." if result.ndim == 1 else "Pass one row a point."
-        raise ArgumentError.of(what, "an n x d matrix", f"an array of shape {result.shape}", remedy)
+        raise ArgumentError.of(what, "an n x d matrix", Words(f"an array of shape {result.shape}"), remedy)
     if result.size == 0:
-        raise ArgumentError.of(what, "at least one row and column", f"shape {result.shape}", "Pass one row a point.")
+        got = Words(f"shape {result.shape}")
+        raise ArgumentError.of(what, "at least one row and column", got, "Pass one row a point.")
     if not np.isfinite(result).all():
         row = int(np.argmin(np.isfinite(result).all(axis=1)))
-        raise ArgumentError.of(what, "finite numbers", f"{result[row]} in row {row}", "Remove or repair that row.")
+        got = Words(f"{result[row]} in row {row}")
+        raise ArgumentError.of(what, "finite numbers", got, "Remove or repair that row.")
     result.flags.writeable = False
     return result

@@ -9,16 +9,17 @@ from typing import Any
 import numpy as np
 
 from softbandit import checks
-from softbandit.arrays import Array, DrawCount, Draws, drop_single, namespace, pick_max, project
+from softbandit.arrays import Array, DrawCount, Draws, drop_single, namespace, pick, project
 from softbandit.checks import Floats
 from softbandit.dual import Dual, dual_rule
 from softbandit.explore import Exploration
+from softbandit.features import Features
 from softbandit.kernels import Kernel
 from softbandit.policy import Choice, State, StepPolicy
 from softbandit.surrogate import MODEL_SETTINGS, Surrogate, model, norm_bounds
 from softbandit.theory.slater import checked_slack, dual_cap, inverse_step
 
-TIE = 1e-12  # acquisition values this close, relative to their range, are ties
+TIE = 1e-12  # acquisition values this close, relative to their terms, are ties
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,6 +57,8 @@ class CKB(StepPolicy):
         m, the number of costs. With 0 this is IGP-UCB ("ucb") or GP-TS ("ts").
     ties
         "random" or "first": which of the maximisers to choose.
+    factors
+        Factorised kernels to reuse, one for each distinct kernel (see `features`); made anew by default.
 
     Examples
     --------
@@ -89,6 +92,7 @@ class CKB(StepPolicy):
     slack: float = 0.0
     constraints: int = 1
     ties: str = "random"
+    factors: Sequence[Features | Sequence[int]] | None = None
     surrogate: Surrogate = field(init=False, repr=False)
     dual_rule: Dual = field(init=False, repr=False)
     bounds: Floats = field(init=False, repr=False)  # (1 + m, 1): B, G_1, ..., G_m
@@ -105,7 +109,7 @@ class CKB(StepPolicy):
         f_bar, g_bar = h_bar[:, 0], h_bar[:, 1:]
         phi = self.dual_rule.price(state.dual)
         z = f_bar - xp.einsum("bm,bmn->bn", phi, g_bar)  # line 5: the pseudo-acquisition
-        x = pick_max(z, self._tie(phi), self._tie_draw(draws))  # line 6
+        x = self._argmax(z, f_bar, g_bar, phi, draws)  # line 6
         rows = xp.arange(x.shape[0])
         return Choice(x, f_bar[rows, x], g_bar[rows, :, x])
 
@@ -120,26 +124,27 @@ class CKB(StepPolicy):
         normal, uniform = self.surrogate.draws()
         return DrawCount(normal, uniform + 1)  # the last one breaks ties
 
-    def _tie(self, phi: Array) -> Array:
-        B, G = self.bounds[0], self.bounds[1:, 0]
-        return TIE * (B + phi @ G)
-
-    def _tie_draw(self, draws: Draws) -> Array | None:
-        return draws.uniform[:, -1] if self.ties == "random" else None
+    def _argmax(self, z: Array, f_bar: Array, g_bar: Array, phi: Array, draws: Draws) -> Array:
+        """A maximiser of each row of z, where rounding of the terms of z decides nothing."""
+        xp = namespace(z)
+        rows, best = xp.arange(z.shape[0]), xp.argmax(z, axis=1)
+        size = xp.abs(f_bar[rows, best]) + xp.vecdot(phi, xp.abs(g_bar[rows, :, best]))
+        tied = z >= (z[rows, best] - TIE * size)[:, None]
+        return pick(tied, draws.uniform[:, -1] if self.ties == "random" else None)
 
     # -- Settings: checked, and the paper's defaults where none are given. --
 
     def __post_init__(self) -> None:
         put = self._remember_given()
         put("constraints", checks.whole("constraints", self.constraints, least=0))
-        put("arms", checks.points("arms", self.arms))
-        put("horizon", checks.whole("horizon", self.horizon, least=1))
+        put("horizon", checks.whole("horizon", self.horizon, least=1, most=2**53))
         checks.named("ties", self.ties, dict.fromkeys(["random", "first"]))
         B, G = norm_bounds(self.reward_bound, self.cost_bound, self.constraints)
         put("bounds", np.append(B, G)[:, None])
         put("surrogate", model(**{name: getattr(self, name) for name in MODEL_SETTINGS}))
+        queue = self.dual == "queue"
         put("slack", checked_slack(self.slack, self.slater))
-        rho = dual_cap(self.rho, B, self.slater, self.constraints)
+        rho = dual_cap(self.rho, B, self.slater, needed=self.constraints > 0 and not (queue and self.V is not None))
         V = inverse_step(self.V, G, self.horizon, rho)
         put("rho", rho)
         put("V", drop_single(V))

@@ -11,10 +11,11 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from softbandit import __version__, problems
+from softbandit import __version__, checks, problems
 from softbandit.ckb import CKB
 from softbandit.errors import SoftbanditError
 from softbandit.experiments.compare import Result, compare
+from softbandit.experiments.figures import figure_path, overview
 from softbandit.theory.optimum import randomized_optimum
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
@@ -42,6 +43,8 @@ def demo(
 ) -> None:
     """Run CKB with its three explorations on a synthetic problem, and draw what happened."""
     with _explained():
+        checks.whole("trials", trials, least=1)
+        out = figure_path(out, "demo.png")
         problem = problems.rkhs(seed=seed)
         settings = {**problem.settings(), "horizon": horizon, "width_scale": width_scale}
         policies = {f"CKB-{name}": CKB(**settings, explore=name.lower()) for name in ("UCB", "TS", "Rand")}
@@ -76,8 +79,6 @@ def _print_scores(results: list[Result], problem: problems.Problem) -> None:
 
 
 def _draw(results: list[Result], problem: problems.Problem, width_scale: float, out: Path) -> None:
-    from softbandit.experiments.figures import overview
-
     note = f"{problem.name}, noise {problem.noise:g}, confidence width {width_scale:g} x theory"
     out.parent.mkdir(parents=True, exist_ok=True)
     overview(problem, results, note).savefig(out)
@@ -101,7 +102,7 @@ def _explained() -> Iterator[None]:
     try:
         yield
     except (SoftbanditError, OSError) as error:
-        Console(stderr=True).print(f"[red]error:[/red] {error}", highlight=False)
+        Console(stderr=True).print(f"error: {error}", markup=False, highlight=False)
         raise typer.Exit(1) from None
     except KeyboardInterrupt:
         Console(stderr=True).print("Interrupted.")

@@ -12,7 +12,8 @@ class Doubling(Policy):
     """Run `policy` for its horizon H, then afresh for 2 H rounds, then 4 H, and so on.
 
     Each run has its own horizon, with the settings that follow from it, and forgets the
-    runs before. If regret and violation grow as c sqrt(T) with the horizon known, they
+    runs before; a decision of an earlier run that is told late is learned from by the run
+    in force, whose dual it moves. If regret and violation grow as c sqrt(T) with the horizon known, they
     grow at most as c sqrt(T) / (1 - 1 / sqrt(2)) = 3.42 c sqrt(T) here.
 
     >>> import numpy as np, softbandit as sb
@@ -23,7 +24,7 @@ class Doubling(Policy):
 
     policy: StepPolicy
     horizon: None = field(default=None, init=False)
-    _runs: dict[int, StepPolicy] = field(default_factory=dict, init=False, repr=False)  # made when first needed
+    _runs: dict[int, StepPolicy] = field(default_factory=dict, init=False, repr=False)  # made when needed
 
     def __post_init__(self) -> None:
         if not isinstance(self.policy, StepPolicy) or self.policy.horizon is None:
@@ -41,6 +42,7 @@ class Doubling(Policy):
         H = self.policy.horizon
         assert H is not None
         k = (round // H + 1).bit_length() - 1  # run k has rounds (2^k - 1) H to (2^(k+1) - 1) H
-        if k not in self._runs:
-            self._runs[k] = self.policy.replace(horizon=H << k) if k else self.policy
+        if k not in self._runs:  # only the latest is kept
+            self._runs.clear()
+            self._runs[k] = self.policy.replace(horizon=H << k)
         return Stage(self._runs[k], H * ((1 << k) - 1), H * ((2 << k) - 1))

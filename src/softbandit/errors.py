@@ -5,7 +5,7 @@ SoftbanditError
 │   ├── KernelError                 a kernel that is not one, or does not fit the arms
 │   └── UnknownNameError            a name that is not on the list
 ├── FeedbackError (ValueError)      an observation that cannot be learned from
-│   └── DecisionError               a decision that is foreign, altered, or already told
+│   └── DecisionError               a decision that is foreign, malformed, or already told
 ├── InfeasibleError (ValueError)    no mixture of arms satisfies the constraints
 ├── FileError (OSError)             a saved agent that is damaged, foreign or cannot be written
 └── MissingExtraError (ImportError) an optional package that is not installed
@@ -13,7 +13,7 @@ SoftbanditError
 
 import difflib
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Self
 
 __all__ = [
     "ArgumentError",
@@ -28,11 +28,18 @@ __all__ = [
 ]
 
 
+class Words(str):
+    """A description of what came, to be shown as it is and not as a quoted string."""
+
+    __slots__ = ()
+    __repr__ = str.__str__
+
+
 class SoftbanditError(Exception):
     """Base of all errors; its message says what was expected, what came, and what to do."""
 
     @classmethod
-    def of(cls, what: str, expected: str, got: Any, remedy: str) -> "SoftbanditError":
+    def of(cls, what: str, expected: str, got: Any, remedy: str) -> Self:
         return cls(f"{what}: expected {expected}, got {_short(got)}. {remedy}")
 
 
@@ -48,7 +55,7 @@ class UnknownNameError(ArgumentError):
     """A name that is not on the list."""
 
     @classmethod
-    def among(cls, what: str, name: Any, names: Iterable[str]) -> "UnknownNameError":
+    def among(cls, what: str, name: Any, names: Iterable[str]) -> Self:
         known = sorted(names)
         near = difflib.get_close_matches(str(name), known, n=1)
         remedy = f"Did you mean {near[0]!r}?" if near else "Choose one of them."
@@ -60,7 +67,7 @@ class FeedbackError(SoftbanditError, ValueError):
 
 
 class DecisionError(FeedbackError):
-    """A decision that is foreign, altered, or already told."""
+    """A decision that is foreign, malformed, or already told."""
 
 
 class InfeasibleError(SoftbanditError, ValueError):
@@ -75,7 +82,7 @@ class MissingExtraError(SoftbanditError, ImportError):
     """An optional package that is not installed."""
 
     @classmethod
-    def of_extra(cls, package: str, extra: str) -> "MissingExtraError":
+    def of_extra(cls, package: str, extra: str) -> Self:
         return cls(f"{package} is not installed. Install it with: pip install 'softbandit[{extra}]'")
 
 

@@ -176,6 +176,8 @@ NAMES: dict[str, Callable[[], Exploration]] = {"ucb": UCB, "ts": Thompson, "rand
 
 def as_exploration(what: str, value: str | Exploration) -> Exploration:
     """The exploration that a name stands for, or the object itself."""
-    if isinstance(value, Exploration) and not isinstance(value, (str, type)):
+    if isinstance(value, type) and hasattr(value, "estimate"):
+        raise ArgumentError.of(what, "an exploration", value, f"Write {value.__name__}(), with its settings.")
+    if isinstance(value, Exploration):
         return value
     return checks.named(what, value, NAMES)()

@@ -4,18 +4,21 @@ Only the columns of K that are chosen as pivots are ever computed: time O(n r^2)
 memory O(n r) for n arms and rank r.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from softbandit.checks import Floats
-from softbandit.errors import KernelError
+from softbandit.errors import KernelError, Words
 from softbandit.kernels import Kernel
 
 TOLERANCE = 1e-13
 """What Phi Phi^T may miss of any entry of K, relative to the largest k(x, x)."""
 
-LARGEST_PHI = 4 * 2**30  # bytes
+LARGEST_PHI = 2**30  # bytes
+NEGATIVE = 1e-10  # a residual variance below minus this, relative to the largest k(x, x), is no rounding
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,6 +27,7 @@ class Features:
 
     phi: Floats  # (n, r), rows contiguous
     diag: Floats  # (n,)
+    pivots: NDArray[np.int64]  # (r,): they fix the basis
     residual: float  # no entry of K - Phi Phi^T is larger
 
     @property
@@ -31,38 +35,48 @@ class Features:
         return int(self.phi.shape[1])
 
 
-def features(kernel: Kernel, arms: Floats, tolerance: float = TOLERANCE) -> Features:
+def features(
+    kernel: Kernel, arms: Floats, tolerance: float = TOLERANCE, pivots: Sequence[int] | None = None
+) -> Features:
     """Factorise the kernel on the arms until no residual variance exceeds the tolerance.
 
     The residual K - Phi Phi^T is positive semi-definite, so its largest entry stands on
-    its diagonal: bounding the diagonal bounds them all.
+    its diagonal: bounding the diagonal bounds them all. Given pivots are taken in their
+    order and no others, which gives the basis of an earlier factorisation again.
 
     >>> from softbandit.kernels import SquaredExponential
     >>> arms = np.linspace(0, 1, 1000)[:, None]
-    >>> phi = features(SquaredExponential(0.2), arms).phi
-    >>> phi.shape
+    >>> features(SquaredExponential(0.2), arms).phi.shape
     (1000, 20)
     """
     with np.errstate(over="ignore"):
         diag = kernel.diag(arms)
-    residual, largest = diag.copy(), diag.max()
-    if not np.isfinite(diag).all() or diag.min() < 0:
-        bad = int(np.argmin(np.where(np.isfinite(diag), diag, -np.inf)))
-        remedy = "Check the kernel's scale against the size of the features."
-        raise KernelError.of("kernel", "finite k(x, x) >= 0 at every arm", f"{diag[bad]} at arm {bad}", remedy)
-    n = len(arms)
+    _check("finite k(x, x) >= 0 at every arm", diag, np.isfinite(diag) & (diag >= 0))
+    n, largest = len(arms), diag.max()
+    residual, chosen = diag.copy(), []
     phi = np.empty((n, min(n, 32)), order="F")  # columns contiguous while it grows
-    r = 0
-    while r < n and residual.max() > tolerance * largest:
+    for r in range(n if pivots is None else len(pivots)):
+        p = int(residual.argmax()) if pivots is None else int(pivots[r])
+        if residual[p] <= (tolerance * largest if pivots is None else 0.0):
+            break
         if r == phi.shape[1]:
             phi = _widened(phi)
-        p = int(residual.argmax())
         column = kernel(arms, arms[p : p + 1])[:, 0] - phi[:, :r] @ phi[p, :r]
         phi[:, r] = column / np.sqrt(residual[p])
-        residual = np.maximum(residual - phi[:, r] ** 2, 0.0)
+        residual -= phi[:, r] ** 2
+        _check("a positive semi-definite function", residual, residual >= -NEGATIVE * largest)
+        residual = np.maximum(residual, 0.0)
         residual[p] = 0.0
-        r += 1
-    return Features(np.ascontiguousarray(phi[:, :r]), diag, float(residual.max()))
+        chosen.append(p)
+    rank = len(chosen)
+    return Features(np.ascontiguousarray(phi[:, :rank]), diag, np.array(chosen, dtype=np.int64), float(residual.max()))
+
+
+def _check(expected: str, variance: Floats, fine: NDArray[np.bool_]) -> None:
+    if not fine.all():
+        bad = int(np.argmin(fine))
+        got = Words(f"a variance of {variance[bad]:.3g} at arm {bad}")
+        raise KernelError.of("kernel", expected, got, "Check its formula, and its scale against the features.")
 
 
 def _widened(phi: Floats) -> Floats:
@@ -70,7 +84,7 @@ def _widened(phi: Floats) -> Floats:
     wider = min(n, 2 * r)
     if 8 * n * wider > LARGEST_PHI:
         remedy = "Use fewer arms, a smoother kernel or a longer length scale."
-        raise KernelError.of("kernel", f"a rank below {r} on {n} arms", "a higher one", remedy)
+        raise KernelError.of("kernel", f"a rank below {r} on {n} arms", Words("a higher one"), remedy)
     grown = np.empty((n, wider), order="F")
     grown[:, :r] = phi
     return grown

@@ -14,7 +14,7 @@ import numpy as np
 
 from softbandit import checks
 from softbandit.checks import Floats
-from softbandit.errors import KernelError
+from softbandit.errors import KernelError, Words
 
 SYMMETRY_TOLERANCE = 1e-10  # of a tabular matrix, relative to its largest entry
 EIGENVALUE_TOLERANCE = 1e-10  # how negative rounding may make an eigenvalue, relative to the largest
@@ -124,18 +124,26 @@ class Tabular(Kernel):
     def __post_init__(self) -> None:
         matrix = checks.points("matrix", self.matrix)
         if matrix.shape[0] != matrix.shape[1]:
-            raise KernelError.of("matrix", "a square matrix", f"shape {matrix.shape}", "Pass the n x n covariance.")
+            raise KernelError.of(
+                "matrix", "a square matrix", Words(f"shape {matrix.shape}"), "Pass the n x n covariance."
+            )
         largest = np.abs(matrix).max()
         i, j = np.unravel_index(np.abs(matrix - matrix.T).argmax(), matrix.shape)
         if abs(matrix[i, j] - matrix[j, i]) > SYMMETRY_TOLERANCE * largest:
-            got = f"{matrix[i, j]!r} at ({i}, {j}) and {matrix[j, i]!r} at ({j}, {i})"
+            got = Words(f"{matrix[i, j]:g} at ({i}, {j}) and {matrix[j, i]:g} at ({j}, {i})")
             raise KernelError.of("matrix", "a symmetric matrix", got, "Pass (M + M.T) / 2 if that is what you mean.")
         least = np.linalg.eigvalsh(matrix / (largest or 1.0))[0]
         if least < -EIGENVALUE_TOLERANCE * len(matrix):
-            got = f"an eigenvalue of {least * largest:.3g}"
+            got = Words(f"an eigenvalue of {least * largest:.3g}")
             remedy = "A covariance has none below 0; add that much to the diagonal, or check the data."
             raise KernelError.of("matrix", "a positive semi-definite matrix", got, remedy)
         object.__setattr__(self, "matrix", matrix)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Tabular) and np.array_equal(self.matrix, other.matrix)
+
+    def __hash__(self) -> int:
+        return hash(self.matrix.tobytes())
 
     def __call__(self, X: Floats, Y: Floats) -> Floats:
         return np.asarray(self.matrix[np.ix_(self._index(X), self._index(Y))])
@@ -199,9 +207,9 @@ class Scaled(Kernel):
 
 
 def _lengthscale(value: Any) -> float | tuple[float, ...]:
-    if np.ndim(value) == 0:
-        return checks.positive("lengthscale", value)
-    return tuple(checks.positive(f"lengthscale[{j}]", v) for j, v in enumerate(value))
+    if isinstance(value, (Sequence, np.ndarray)) and not isinstance(value, str):
+        return tuple(checks.positive(f"lengthscale[{j}]", v) for j, v in enumerate(value))
+    return checks.positive("lengthscale", value)
 
 
 def _squared_distance(X: Floats, Y: Floats, lengthscale: Any) -> Floats:
@@ -224,4 +232,4 @@ def diagonal_limit(kernel: Kernel, arms: Floats) -> None:
     worst = int(diag.argmax())
     if not diag[worst] <= 1 + 16 * math.ulp(1.0):
         remedy = "Use kernel.rescaled(arms), and give the norm bounds for the rescaled kernel."
-        raise KernelError.of("kernel", "k(x, x) <= 1 at every arm", f"{diag[worst]:.6g} at arm {worst}", remedy)
+        raise KernelError.of("kernel", "k(x, x) <= 1 at every arm", Words(f"{diag[worst]:.6g} at arm {worst}"), remedy)

@@ -6,6 +6,7 @@ import numpy as np
 
 from softbandit.arrays import drop_single
 from softbandit.checks import Floats
+from softbandit.errors import ArgumentError, Words
 from softbandit.problems.problem import Problem
 from softbandit.simulate import Trace
 from softbandit.theory.optimum import best_arm, randomized_optimum
@@ -32,6 +33,9 @@ def score(trace: Trace, problem: Problem) -> Scores:
     >>> bool((scores.regret <= scores.strong_regret).all())
     True
     """
+    if trace.arms.max() >= len(problem.arms):
+        got = Words(f"arm {trace.arms.max()}")
+        raise ArgumentError.of("trace", f"one of this problem, with {len(problem.arms)} arms", got, "Check the pair.")
     f, g = problem.reward[trace.arms], problem.costs[trace.arms]  # (b, T), (b, T, m)
     best = best_arm(problem.reward, problem.cost)
     t = np.arange(1, f.shape[1] + 1)

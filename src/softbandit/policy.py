@@ -10,6 +10,9 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple, Self
 
+import numpy as np
+
+from softbandit import checks
 from softbandit.arrays import Array, DrawCount, Draws
 from softbandit.checks import Floats
 from softbandit.posterior.finite import Finite
@@ -66,13 +69,17 @@ class StepPolicy(Policy):
         return Stage(self, 0, float("inf"))
 
     def replace(self, **changes: Any) -> Self:
-        """The same policy with other settings; defaults are worked out anew."""
-        return type(self)(**{**self.given, **changes})
+        """The same policy with other settings, and defaults worked out anew (dataclasses.replace would keep them)."""
+        same_kernels = not {"arms", "kernel", "cost_kernel", "constraints", "factors"} & set(changes)
+        factors = {"factors": self.surrogate.factors} if same_kernels else {"factors": None}
+        return type(self)(**{**self.given, **factors, **changes})
 
     def _remember_given(self) -> Callable[[str, Any], None]:
-        """Keep the settings as they came; gives the way to put in their place those in force."""
+        """Keep copies of the settings as they came; gives the way to put in their place those in force."""
         put = partial(object.__setattr__, self)
-        put("given", {name: getattr(self, name) for name in inspect.signature(type(self)).parameters})
+        put("arms", checks.points("arms", self.arms))
+        names = inspect.signature(type(self)).parameters
+        put("given", {name: _own(getattr(self, name)) for name in names})
         return put
 
     @abstractmethod
@@ -90,3 +97,11 @@ class StepPolicy(Policy):
     @abstractmethod
     def update(self, state: State, choice: Choice, reward: Array, cost: Array) -> State:
         """The state after seeing reward (b,) and cost (b, m) at the chosen arm."""
+
+
+def _own(value: Any) -> Any:
+    """A value that nobody else can change, where it is an array or a list of them."""
+    if isinstance(value, np.ndarray) and value.flags.writeable:
+        value = value.copy()
+        value.flags.writeable = False
+    return tuple(map(_own, value)) if isinstance(value, list) else value

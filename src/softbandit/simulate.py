@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from softbandit import checks
 from softbandit.arrays import POLICY, PROBLEM, draw, drop_single
 from softbandit.checks import Floats
-from softbandit.errors import ArgumentError
+from softbandit.errors import ArgumentError, Words
 from softbandit.policy import Choice, Policy, StepPolicy
 from softbandit.problems.problem import Problem
 
@@ -131,10 +131,10 @@ def _rounds(policy: Policy, rounds: int | None) -> int:
 
 def _check_fit(policy: Policy, problem: Problem) -> None:
     if len(policy.arms) != len(problem.arms):
-        got = f"{len(policy.arms)} arms in the policy, {len(problem.arms)} in the problem"
+        got = Words(f"{len(policy.arms)} arms in the policy, {len(problem.arms)} in the problem")
         raise ArgumentError.of("policy", "the problem's arms", got, "Build it with **problem.settings().")
     if policy.constraints not in (0, problem.constraints):
-        got = f"{policy.constraints} constraints in the policy, {problem.constraints} in the problem"
+        got = Words(f"{policy.constraints} constraints in the policy, {problem.constraints} in the problem")
         raise ArgumentError.of("policy", "as many constraints, or none", got, "Set constraints=.")
 
 

@@ -9,7 +9,6 @@ import io
 import json
 import os
 import struct
-import tempfile
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -22,7 +21,7 @@ import numpy as np
 
 from softbandit import ckb, doubling, explore, kernels
 from softbandit.arrays import Array
-from softbandit.errors import FileError
+from softbandit.errors import FileError, Words
 from softbandit.policy import StepPolicy
 
 FORMAT, VERSION = "softbandit agent", 1
@@ -74,7 +73,8 @@ def encode(value: Any, arrays: dict[str, Array]) -> Any:
 def encode_settings(value: Any, arrays: dict[str, Array]) -> dict[str, Any]:
     names = [f.name for f in fields(value) if f.init]
     given = value.given if isinstance(value, StepPolicy) else {name: getattr(value, name) for name in names}
-    return {name: encode(setting, arrays) for name, setting in given.items()}
+    # Factors are made again: an agent's file has their pivots, which say how.
+    return {name: encode(setting, arrays) for name, setting in given.items() if name != "factors"}
 
 
 def decode(value: Any, arrays: Any) -> Any:
@@ -106,28 +106,37 @@ def refill(tree: Any, values: Iterator[Array]) -> Any:
     if value.shape != np.shape(tree) or value.dtype != np.asarray(tree).dtype:
         expected = f"{np.asarray(tree).dtype} of shape {np.shape(tree)}"
         raise ValueError(f"expected {expected}, got {value.dtype} of shape {value.shape}")
+    if not np.isfinite(value).all():
+        raise ValueError("NaN or infinity in the state")
     return value if isinstance(tree, np.ndarray) else value.item()
+
+
+def same(a: Any, b: Any) -> bool:
+    """Whether two policies have the same settings, as far as they can be stored."""
+    stored: list[dict[str, Array]] = [{}, {}]
+    try:
+        specs = [encode(each, arrays) for each, arrays in zip((a, b), stored, strict=True)]
+    except NotStorable:
+        return False
+    return specs[0] == specs[1] and all(np.array_equal(x, stored[1][name]) for name, x in stored[0].items())
 
 
 def write(path: str | PathLike[str], header: dict[str, Any], arrays: dict[str, Array]) -> None:
     """Write the archive under another name, then put it in place: a crash leaves the old file whole."""
-    target = Path(path)
+    target = Path(path).resolve()  # a link keeps leading where it led
+    part = target.with_name(f".{target.name}.{os.getpid()}.part")
     header = {"format": FORMAT, "version": VERSION, **header}
-    name = None
     try:
-        with tempfile.NamedTemporaryFile(dir=target.parent, prefix=target.name, suffix=".part", delete=False) as file:
-            name = file.name
+        with part.open("wb") as file:
             np.savez(file, allow_pickle=False, header=np.array(json.dumps(header)), **arrays)
             file.flush()
             os.fsync(file.fileno())
-        os.replace(name, target)
+        part.replace(target)
     except OSError as error:
-        if name is not None:
-            with contextlib.suppress(OSError):
-                os.unlink(name)
-        raise FileError(
-            f"{target} could not be written: {error}. An earlier file of that name is as it was."
-        ) from error
+        raise FileError(f"{path} could not be written: {error}. An earlier file of that name is as it was.") from error
+    finally:
+        with contextlib.suppress(OSError):
+            part.unlink(missing_ok=True)
 
 
 def read(path: str | PathLike[str]) -> tuple[dict[str, Any], dict[str, Array]]:
@@ -136,16 +145,21 @@ def read(path: str | PathLike[str]) -> tuple[dict[str, Any], dict[str, Array]]:
     if not target.is_file():
         raise FileError(f"{target}: expected a saved agent, got no such file. Check the path.")
     try:
-        with np.load(io.BytesIO(target.read_bytes()), allow_pickle=False) as archive:
+        content = target.read_bytes()
+    except OSError as error:
+        raise FileError(f"{target} could not be read: {error}.") from error
+    try:
+        with np.load(io.BytesIO(content), allow_pickle=False) as archive:
             arrays = {name: archive[name] for name in archive.files}
         header = json.loads(str(arrays.pop("header")))
         known = header["format"] == FORMAT
+        version = header["version"] if known else None
     except DAMAGE as error:
         raise not_an_agent(target, error) from error
     if not known:
         raise not_an_agent(target, f"its format is {header['format']!r}")
-    if header.get("version") != VERSION:
-        got = f"version {header.get('version')!r}"
+    if version != VERSION:
+        got = Words(f"version {version!r}")
         raise FileError.of(str(target), f"version {VERSION}", got, "Load it with the softbandit that wrote it.")
     return header, arrays
 

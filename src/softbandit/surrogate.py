@@ -7,16 +7,16 @@ share an exploration besides (a block) are estimated in one call.
 
 import inspect
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from softbandit import checks
-from softbandit.arrays import Array, DrawCount, Draws, namespace
+from softbandit.arrays import POLICY, Array, DrawCount, Draws, draw, namespace
 from softbandit.checks import Floats
-from softbandit.errors import ArgumentError, KernelError
+from softbandit.errors import ArgumentError, KernelError, Words
 from softbandit.explore import Exploration, as_exploration
 from softbandit.features import Features, features
 from softbandit.kernels import Kernel, diagonal_limit
@@ -63,6 +63,7 @@ class Surrogate:
     groups: list[Group]
     blocks: list[Block]
     order: Array  # puts the groups' outputs, one group after another, in order
+    factors: list[Features]  # one for each distinct kernel
 
     def draws(self) -> DrawCount:
         return DrawCount(self.blocks[-1].normal.stop, self.blocks[-1].uniform.stop)
@@ -130,6 +131,7 @@ def model(
     width: Any,
     width_scale: Any,
     constraints: int,
+    factors: Any,
 ) -> Surrogate:
     """The surrogate that a policy's settings describe, after checking them."""
     m = constraints
@@ -149,7 +151,7 @@ def model(
     sign = np.append(scale, np.full(m, -scale))  # up for the reward, down for a cost
     rule = width_rule(width, bounds, np.append(R, noises), sign, checked_confidence(confidence))
     outputs = [Output(*each) for each in zip(kernels, lambdas.tolist(), explorations, strict=True)]
-    return surrogate(arms, outputs, rule)
+    return _rehearsed(surrogate(arms, outputs, rule, factors))
 
 
 MODEL_SETTINGS = tuple(inspect.signature(model).parameters)
@@ -180,13 +182,41 @@ def _check_kernel(what: str, kernel: Any, arms: Floats) -> None:
     diagonal_limit(kernel, arms)
 
 
-def surrogate(arms: Floats, outputs: Sequence[Output], width: WidthRule) -> Surrogate:
+def surrogate(arms: Floats, outputs: Sequence[Output], width: WidthRule, factors: Any) -> Surrogate:
     """Group the outputs by what they share, and factorise each kernel once."""
     numbers = _alike(range(len(outputs)), key=lambda i: outputs[i][:2])
     kernels = _alike(range(len(outputs)), key=lambda i: outputs[i].kernel)
-    factors = {i: phi for same in kernels for phi in [features(outputs[same[0]].kernel, arms)] for i in same}
-    groups = [Group(np.array(same), factors[same[0]], outputs[same[0]].regularisation) for same in numbers]
-    return Surrogate(groups, _blocks(groups, outputs, width), np.argsort(np.concatenate(numbers)))
+    made = _factors([outputs[same[0]].kernel for same in kernels], arms, factors)
+    of_output = {i: phi for same, phi in zip(kernels, made, strict=True) for i in same}
+    groups = [Group(np.array(same), of_output[same[0]], outputs[same[0]].regularisation) for same in numbers]
+    return Surrogate(groups, _blocks(groups, outputs, width), np.argsort(np.concatenate(numbers)), made)
+
+
+def _factors(kernels: list[Kernel], arms: Floats, given: Any) -> list[Features]:
+    """The kernels' features: given, or made, with given pivots or without."""
+    given = [None] * len(kernels) if given is None else given
+    if not isinstance(given, Sequence) or len(given) != len(kernels):
+        remedy = "Leave it out, or take it from another policy's surrogate."
+        raise ArgumentError.of("factors", f"one for each of {len(kernels)} kernels", given, remedy)
+    return [
+        each if isinstance(each, Features) else features(kernel, arms, pivots=each)
+        for kernel, each in zip(kernels, given, strict=True)
+    ]
+
+
+def _rehearsed(surrogate: Surrogate) -> Surrogate:
+    """The surrogate, after one estimate from the prior: a user's exploration that cannot work is refused now."""
+    draws = next(draw(surrogate.draws(), 0, [0], 0, 1, POLICY).rounds())
+    arms = surrogate.groups[0].features.diag.shape[0]
+    for block in surrogate.blocks:
+        expected = (1, len(block.outputs), arms)
+        alone = replace(surrogate, blocks=[block], order=np.arange(len(block.outputs)))
+        h = alone.estimate(surrogate.prior(1), 1, draws)
+        if np.shape(h) != expected or not np.isfinite(h).all():
+            got = Words(f"shape {np.shape(h)}" if np.shape(h) != expected else "NaN or infinity")
+            remedy = f"Check {type(block.exploration).__name__}.estimate."
+            raise ArgumentError.of("explore", f"finite estimates of shape {expected}", got, remedy)
+    return surrogate
 
 
 def _blocks(groups: list[Group], outputs: Sequence[Output], width: WidthRule) -> list[Block]:
@@ -196,7 +226,7 @@ def _blocks(groups: list[Group], outputs: Sequence[Output], width: WidthRule) ->
         first = 0
         for exploration, run in groupby(group.outputs, key=lambda number: outputs[number].exploration):
             members = np.array(list(run))
-            k, needs = len(members), exploration.draws(group.features.rank)
+            k, needs = len(members), DrawCount(*exploration.draws(group.features.rank))
             block = Block(
                 group=i,
                 members=slice(first, first + k),
@@ -216,9 +246,17 @@ def _alike(items: Iterable[int], key: Callable[[int], Any]) -> list[list[int]]:
     """The items in lists of equal key, in order of first appearance. Keys need only compare."""
     found: list[list[int]] = []
     for item in items:
-        same = next((members for members in found if key(members[0]) == key(item)), None)
+        same = next((members for members in found if _equal(key(members[0]), key(item))), None)
         if same is None:
             found.append([item])
         else:
             same.append(item)
     return found
+
+
+def _equal(a: Any, b: Any) -> bool:
+    """Whether two keys are the same; a user's kernel that cannot be compared is itself only."""
+    try:
+        return bool(a == b)
+    except ValueError:
+        return a is b

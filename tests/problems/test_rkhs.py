@@ -45,5 +45,15 @@ def test_bad_input_is_refused(bad):
 
 def test_shapes_that_do_not_fit_are_refused():
     problem = sb.problems.rkhs()
-    with pytest.raises(sb.ArgumentError, match="one reward and cost for each of 100 arms"):
+    with pytest.raises(sb.ArgumentError, match="one row for each arm in both"):
         sb.problems.Problem(**{**vars(problem), "cost": np.zeros(99)})
+    with pytest.raises(sb.ArgumentError, match="one for each of 100 arms, got 99 rewards"):
+        sb.problems.Problem(**{**vars(problem), "reward": np.zeros(99), "cost": np.zeros(99)})
+
+
+@pytest.mark.parametrize(
+    "bad", [{"reward": [np.nan] * 100}, {"slater": 5}, {"reward_bound": -1}, {"cost_bound": [1, 2]}, {"noise": -1}]
+)
+def test_a_problem_that_is_none_is_refused(bad):
+    with pytest.raises(sb.ArgumentError, match="expected.*got"):
+        sb.problems.Problem(**{**vars(sb.problems.rkhs()), **bad})

@@ -84,6 +84,18 @@ def test_units_do_not_matter(scale):
     assert sb.randomized_optimum(problem.reward, scale * problem.cost).value == pytest.approx(base, rel=1e-9)
 
 
+def test_costs_of_very_different_size():
+    assert sb.randomized_optimum([0.0, 1.0, -5.0], [-1e-3, 2e-3, 1e9]).value == pytest.approx(1 / 3)
+    with pytest.raises(sb.InfeasibleError):
+        sb.randomized_optimum([0.0, 1.0, 2.0], [1e-9, 1.0, 2.0])
+
+
+@pytest.mark.parametrize("scale", [1e-12, 1e12])
+def test_margins_scale_with_the_costs(scale):
+    g = np.random.default_rng(0).standard_normal((9, 2))
+    assert largest_margin(scale * g).margin == pytest.approx(scale * largest_margin(g).margin, rel=1e-9)
+
+
 def test_without_constraints_the_best_arm_is_the_optimum():
     optimum = sb.randomized_optimum(np.array([1.0, 3.0, 2.0]), np.zeros((3, 0)))
     assert optimum.value == 3.0

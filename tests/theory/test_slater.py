@@ -30,5 +30,5 @@ def test_too_much_slack_is_refused_with_what_it_does_to_the_problem():
 
 
 def test_the_cap_follows_from_the_margin():
-    assert dual_cap(None, B=3.0, slater=0.5, constraints=1) == 24.0
-    assert dual_cap(7.0, B=3.0, slater=None, constraints=1) == 7.0
+    assert dual_cap(None, B=3.0, slater=0.5, needed=True) == 24.0
+    assert dual_cap(7.0, B=3.0, slater=None, needed=True) == 7.0

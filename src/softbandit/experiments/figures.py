@@ -1,12 +1,13 @@
 """Figures. Each function returns a matplotlib Figure; nothing here touches a display."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from softbandit.checks import Floats
-from softbandit.errors import MissingExtraError
+from softbandit.errors import ArgumentError, MissingExtraError
 from softbandit.experiments.compare import Result
 from softbandit.problems.problem import Problem
 from softbandit.theory.optimum import randomized_optimum
@@ -71,9 +72,26 @@ def _finish(axes: "Axes", title: str, xlabel: str, ylabel: str) -> None:
     axes.spines[["top", "right"]].set_visible(False)
 
 
+FORMATS = (".png", ".pdf", ".svg")
+
+
+def figure_path(path: Path, name: str) -> Path:
+    """Where a figure will go: a file of a known kind, or that name in a folder. Checked before the work."""
+    _matplotlib()
+    if path.is_dir():
+        return path / name
+    if path.suffix.lower() not in FORMATS:
+        raise ArgumentError.of("figure", f"a name ending in {', '.join(FORMATS)}", str(path), "Name it so.")
+    return path
+
+
 def _figure(width: float, height: float) -> "Figure":
+    return _matplotlib()(figsize=(width, height), dpi=150)
+
+
+def _matplotlib() -> type["Figure"]:
     try:
         from matplotlib.figure import Figure
     except ModuleNotFoundError:
         raise MissingExtraError.of_extra("matplotlib", "plot") from None
-    return Figure(figsize=(width, height), dpi=150)
+    return Figure

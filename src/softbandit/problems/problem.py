@@ -1,15 +1,16 @@
 """A problem on finite arms, with Gaussian noise."""
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
-import numpy as np
-
 from softbandit import checks
-from softbandit.arrays import Array, DrawCount, Draws
+from softbandit.arrays import Array, DrawCount, Draws, drop_single
 from softbandit.checks import Floats
-from softbandit.errors import ArgumentError
+from softbandit.errors import ArgumentError, Words
 from softbandit.kernels import Kernel
+from softbandit.theory.optimum import functions
+from softbandit.theory.slater import slater_margin
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,11 +31,18 @@ class Problem:
     name: str = "problem"
 
     def __post_init__(self) -> None:
-        n = len(self.arms)
-        if np.shape(self.reward) != (n,) or np.ndim(self.cost) not in (1, 2) or len(self.cost) != n:
-            got = f"reward {np.shape(self.reward)} and cost {np.shape(self.cost)}"
-            raise ArgumentError.of("problem", f"one reward and cost for each of {n} arms", got, "Check the shapes.")
+        put = partial(object.__setattr__, self)
+        put("arms", checks.points("arms", self.arms))
+        f, g = functions(self.reward, self.cost)
+        if len(f) != len(self.arms):
+            got = Words(f"{len(f)} rewards")
+            raise ArgumentError.of("reward", f"one for each of {len(self.arms)} arms", got, "Check the shapes.")
+        put("reward", f)
+        put("cost", drop_single(g))
         checks.nonnegative("noise", self.noise)
+        checks.positive("reward_bound", self.reward_bound)
+        checks.each_above("cost_bound", self.cost_bound, g.shape[1], least=0.0, strict=True)
+        slater_margin(self.slater)
 
     @property
     def costs(self) -> Floats:

@@ -5,7 +5,7 @@ import numpy as np
 from softbandit import checks
 from softbandit.arrays import drop_single
 from softbandit.checks import Floats
-from softbandit.errors import InfeasibleError
+from softbandit.errors import InfeasibleError, Words
 from softbandit.kernels import Kernel, SquaredExponential
 from softbandit.problems.problem import Problem
 from softbandit.theory.optimum import largest_margin
@@ -27,7 +27,8 @@ def rkhs(
     """f = sum_i a_i k(., x_i) with a_i uniform on [-1, 1] and x_i uniform over the arms; g likewise.
 
     The arms discretise [0, 1] uniformly in one dimension, and are drawn uniformly from the
-    unit cube in more. The bounds are the functions' norms, sqrt(a^T K a). The costs are
+    unit cube in more. The kernel is a squared exponential of that length scale, unless
+    another is given. The bounds are the functions' norms, sqrt(a^T K a). The costs are
     redrawn until some mixture of arms has every cost at -0.1 or below.
 
     >>> problem = rkhs(seed=3)
@@ -48,7 +49,9 @@ def rkhs(
             break
     else:
         remedy = "Ask for fewer constraints, more coefficients or another seed."
-        raise InfeasibleError.of("rkhs", f"a Slater margin of {LEAST_SLATER}", f"none in {REDRAWS} draws", remedy)
+        raise InfeasibleError.of(
+            "rkhs", f"a Slater margin of {LEAST_SLATER}", Words(f"none in {REDRAWS} draws"), remedy
+        )
     G = drop_single(np.array([norm for _, norm in drawn]))
     name = f"rkhs({n} arms, seed {seed})"
     return Problem(X, k, reward, drop_single(cost), noise, B, G, min(margin, 1.0), name)

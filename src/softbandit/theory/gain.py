@@ -6,7 +6,7 @@ design comes with a bound on what any other could add.
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import singledispatch
 from typing import NamedTuple
 
@@ -43,7 +43,7 @@ def realised_gain(features: Features, arms: NDArray[np.int64], regularisation: f
     """
     runs = np.atleast_2d(arms)
     played, runs = np.unique(runs, return_inverse=True)
-    seen = Features(features.phi[played], features.diag[played], features.residual)
+    seen = replace(features, phi=features.phi[played], diag=features.diag[played])
     state = finite.prior(seen, outputs=0, trials=len(runs))
     gains = np.empty(runs.shape)
     for t in range(runs.shape[1]):

@@ -6,7 +6,7 @@ import numpy as np
 
 from softbandit import checks
 from softbandit.checks import Floats
-from softbandit.errors import ArgumentError, InfeasibleError
+from softbandit.errors import ArgumentError, InfeasibleError, Words
 
 
 class Optimum(NamedTuple):
@@ -39,20 +39,48 @@ def randomized_optimum(reward: Floats, cost: Floats) -> Optimum:
     Optimum(value=0.25, weights=array([0.75, 0.25]))
     """
     f, g = functions(reward, cost)
-    weights = _mixture(
-        _solve(
-            c=-f / _unit(f),
-            A_ub=(g / _units(g)).T,
-            b_ub=np.zeros(g.shape[1]),
-            A_eq=np.ones((1, len(f))),
-            b_eq=[1.0],
-        )
-    )
-    value = float(f @ weights)
     best = best_arm(f, g)
+    weights = _best_pair(f, g[:, 0], best) if g.shape[1] == 1 else _best_vertex(f, g)
+    value = float(f @ weights)
     if best is not None and f[best] >= value:  # one arm does as well: say so, without rounding
         return Optimum(float(f[best]), np.eye(len(f))[best])
     return Optimum(value, weights)
+
+
+def _best_vertex(f: Floats, g: Floats) -> Floats:
+    """pi* by linear program."""
+    x = _solve(
+        c=-f / _unit(f),
+        A_ub=(g / _units(g)).T,
+        b_ub=np.zeros(g.shape[1]),
+        A_eq=np.ones((1, len(f))),
+        b_eq=[1.0],
+    )
+    return _mixture(x)
+
+
+def _best_pair(f: Floats, g: Floats, best: int | None) -> Floats:
+    """pi* for one constraint, without a solver: an edge of the upper hull of the points (g, f), or one arm.
+
+    From the best feasible arm, the steepest line to a costly arm, then from that one the flattest
+    line back to a feasible arm, and so on until neither changes: no point lies above that line.
+    """
+    if best is None:
+        raise _infeasible()
+    feasible, i, j = g <= 0, best, -1
+    while (f[~feasible] > f[best]).any():
+        with np.errstate(divide="ignore", invalid="ignore"):
+            up = int(np.where(feasible, -np.inf, (f - f[i]) / (g - g[i])).argmax())
+            back = int(np.where(feasible, (f[up] - f) / (g[up] - g), np.inf).argmin())
+        if (back, up) == (i, j):
+            break
+        i, j = back, up
+    weights = np.zeros(len(f))
+    if j < 0:
+        weights[i] = 1.0
+    else:
+        weights[[i, j]] = g[j] / (g[j] - g[i]), -g[i] / (g[j] - g[i])
+    return weights
 
 
 def best_arm(reward: Floats, cost: Floats) -> int | None:
@@ -117,7 +145,7 @@ def slater_condition(cost: Floats) -> Slater:
         raise InfeasibleError.of(
             "cost",
             "some mixture of arms with every E[g_i] below 0 (Slater's condition)",
-            f"even the best mixture has E[g_{worst}] = {g[worst]:.3g}",
+            Words(f"even the best mixture has E[g_{worst}] = {g[worst]:.3g}"),
             f"Relax constraint {worst}, or add arms of lower cost.",
         )
     return found
@@ -127,7 +155,7 @@ def functions(reward: Floats, cost: Floats) -> tuple[Floats, Floats]:
     """f (n,) and g (n, m), checked."""
     f = checks.points("reward", np.reshape(reward, (-1, 1)))[:, 0]
     if np.ndim(cost) not in (1, 2) or len(cost) != len(f):
-        got = f"shapes {np.shape(reward)} and {np.shape(cost)}"
+        got = Words(f"shapes {np.shape(reward)} and {np.shape(cost)}")
         raise ArgumentError.of("reward, cost", "one row for each arm in both", got, "Pass (n,) and (n,) or (n, m).")
     return f, _costs(cost)
 
@@ -158,8 +186,12 @@ def _solve(**program: Any) -> Floats:
 
     result = linprog(**program, method="highs-ds")
     if result.status == 2:
-        remedy = "Loosen the constraints or add arms of lower cost."
-        raise InfeasibleError.of("cost", "a mixture of arms with every E[g] <= 0", "none", remedy)
+        raise _infeasible()
     if result.status != 0:
         raise InfeasibleError(f"A linear program over the arms was not solved: {result.message}")
     return np.asarray(result.x)
+
+
+def _infeasible() -> InfeasibleError:
+    remedy = "Loosen the constraints or add arms of lower cost."
+    return InfeasibleError.of("cost", "a mixture of arms with every E[g] <= 0", Words("none"), remedy)

@@ -49,16 +49,16 @@ def checked_slack(slack: Any, slater: Any) -> float:
     return epsilon
 
 
-def dual_cap(rho: Any, B: float, slater: Any, constraints: int) -> float:
-    """rho, 4 B / delta unless given (Theorem 3.3); 0 where there is nothing to price."""
+def dual_cap(rho: Any, B: float, slater: Any, needed: bool) -> float:
+    """rho, 4 B / delta unless given (Theorem 3.3); infinite where neither is, nor needed."""
     delta = None if slater is None else slater_margin(slater)
     if rho is not None:
         return checks.positive("rho", rho)
-    if constraints == 0:
-        return 0.0
-    if delta is None:
+    if delta is not None:
+        return 4 * B / delta
+    if needed:
         raise ArgumentError.of("slater", "a number in (0, 1]", None, "Pass slater, or else rho.")
-    return 4 * B / delta
+    return math.inf
 
 
 def inverse_step(V: Any, G: Floats, horizon: int, rho: float) -> Floats:
