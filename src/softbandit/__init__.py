@@ -1,6 +1,6 @@
 """softbandit: choose actions online so that reward is high while soft constraints hold over time."""
 
-from softbandit import problems
+from softbandit import problems, theory
 from softbandit.agent import Agent, Decision, HorizonWarning
 from softbandit.arrays import DrawCount, Draws, namespace
 from softbandit.ckb import CKB
@@ -69,4 +69,5 @@ __all__ = [
     "randomized_optimum",
     "score",
     "simulate",
+    "theory",
 ]

@@ -17,6 +17,7 @@ from softbandit.features import Features
 from softbandit.kernels import Kernel
 from softbandit.policy import Choice, State, StepPolicy
 from softbandit.surrogate import MODEL_SETTINGS, Surrogate, model, norm_bounds
+from softbandit.theory.ledger import Guarantees, Subject, Truth, assess
 from softbandit.theory.slater import checked_slack, dual_cap, inverse_step
 
 TIE = 1e-12  # acquisition values this close, relative to their terms, are ties
@@ -131,6 +132,39 @@ class CKB(StepPolicy):
         size = xp.abs(f_bar[rows, best]) + xp.vecdot(phi, xp.abs(g_bar[rows, :, best]))
         tied = z >= (z[rows, best] - TIE * size)[:, None]
         return pick(tied, draws.uniform[:, -1] if self.ties == "random" else None)
+
+    # -- What is known of it. --
+
+    def guarantees(self, problem: Truth | None = None) -> Guarantees:
+        """The ledger of this policy's guarantee; with a problem, assumptions are verified on it.
+
+        >>> import softbandit as sb
+        >>> problem = sb.problems.rkhs(seed=1)
+        >>> ledger = sb.CKB(**problem.settings(), horizon=1000).guarantees(problem)
+        >>> ledger.covered, ledger.bound.theorem
+        (True, 'Theorem 3.3')
+        """
+        modelled = self.surrogate.by_output()
+        return assess(
+            Subject(
+                name=f"{type(self).__name__} with {self.surrogate.describe()}",
+                horizon=self.horizon,
+                bound=self.bounds[:, 0],
+                noise=self.surrogate.noise,
+                regularisation=np.array([group.regularisation for group, _ in modelled]),
+                features=[group.features for group, _ in modelled],
+                explorations=[exploration for _, exploration in modelled],
+                confidence=self.confidence,
+                theory_width=self.width == "theory",
+                width_scale=self.width_scale,
+                projected=self.dual == "projected",
+                slater=self.slater,
+                slack=self.slack,
+                rho=float(self.rho or 0.0),
+                V=np.atleast_1d(np.asarray(self.V, dtype=float)),
+            ),
+            problem,
+        )
 
     # -- Settings: checked, and the paper's defaults where none are given. --
 

@@ -31,6 +31,7 @@ class Output(NamedTuple):
     kernel: Kernel
     regularisation: float  # lambda
     exploration: Exploration
+    noise: float  # R
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,6 +65,7 @@ class Surrogate:
     blocks: list[Block]
     order: Array  # puts the groups' outputs, one group after another, in order
     factors: list[Features]  # one for each distinct kernel
+    noise: Floats  # (1 + m,): R of each output
 
     def draws(self) -> DrawCount:
         return DrawCount(self.blocks[-1].normal.stop, self.blocks[-1].uniform.stop)
@@ -101,6 +103,16 @@ class Surrogate:
         """(trials, 1 + m, n, n)"""
         pairs = zip(self.groups, posterior, strict=True)
         return self._for_each_output([finite.covariance(group.features, state) for group, state in pairs])
+
+    def by_output(self) -> list[tuple[Group, Exploration]]:
+        """Each output's group and exploration."""
+        pairs = {i: (self.groups[b.group], b.exploration) for b in self.blocks for i in b.outputs}
+        return [pairs[i] for i in range(len(pairs))]
+
+    def describe(self) -> str:
+        """The explorations in a few words: of the reward, and of the costs where they differ."""
+        names = dict.fromkeys(type(exploration).__name__ for _, exploration in self.by_output())
+        return " and ".join(names)
 
     def _in_order(self, parts: Sequence[Array]) -> Array:
         if len(parts) == 1:
@@ -150,7 +162,9 @@ def model(
     scale = checks.nonnegative("width_scale", width_scale)
     sign = np.append(scale, np.full(m, -scale))  # up for the reward, down for a cost
     rule = width_rule(width, bounds, np.append(R, noises), sign, checked_confidence(confidence))
-    outputs = [Output(*each) for each in zip(kernels, lambdas.tolist(), explorations, strict=True)]
+    outputs = [
+        Output(*each) for each in zip(kernels, lambdas.tolist(), explorations, np.append(R, noises), strict=True)
+    ]
     return _rehearsed(surrogate(arms, outputs, rule, factors))
 
 
@@ -189,7 +203,8 @@ def surrogate(arms: Floats, outputs: Sequence[Output], width: WidthRule, factors
     made = _factors([outputs[same[0]].kernel for same in kernels], arms, factors)
     of_output = {i: phi for same, phi in zip(kernels, made, strict=True) for i in same}
     groups = [Group(np.array(same), of_output[same[0]], outputs[same[0]].regularisation) for same in numbers]
-    return Surrogate(groups, _blocks(groups, outputs, width), np.argsort(np.concatenate(numbers)), made)
+    noise = np.array([output.noise for output in outputs])
+    return Surrogate(groups, _blocks(groups, outputs, width), np.argsort(np.concatenate(numbers)), made, noise)
 
 
 def _factors(kernels: list[Kernel], arms: Floats, given: Any) -> list[Features]:

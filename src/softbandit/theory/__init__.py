@@ -1,1 +1,52 @@
-"""The paper's quantities as numbers: widths of confidence bounds, Slater's condition."""
+"""The paper's theory as numbers: information gain, optimum and dual, bounds, certificates, the ledger.
+
+`policy.guarantees(problem)` puts them together; these are the parts.
+"""
+
+from softbandit.features import Features, features
+from softbandit.theory.bounds import Bound, Setting, theorem_1, theorem_2
+from softbandit.theory.certificates import Condition, certify, law
+from softbandit.theory.gain import MaximumGain, gain_rate, greedy_gain, realised_gain, spectral_gain
+from softbandit.theory.law import Law, Trial
+from softbandit.theory.ledger import Guarantees, Row, norm_on_arms
+from softbandit.theory.optimum import (
+    OptimalDual,
+    Optimum,
+    Slater,
+    largest_margin,
+    optimal_dual,
+    randomized_optimum,
+    slater_condition,
+)
+from softbandit.theory.slater import Slack, cancelling_slack
+
+__all__ = [
+    "Bound",
+    "Condition",
+    "Features",
+    "Guarantees",
+    "Law",
+    "MaximumGain",
+    "OptimalDual",
+    "Optimum",
+    "Row",
+    "Setting",
+    "Slack",
+    "Slater",
+    "Trial",
+    "cancelling_slack",
+    "certify",
+    "features",
+    "gain_rate",
+    "greedy_gain",
+    "largest_margin",
+    "law",
+    "norm_on_arms",
+    "optimal_dual",
+    "randomized_optimum",
+    "realised_gain",
+    "slater_condition",
+    "spectral_gain",
+    "theorem_1",
+    "theorem_2",
+]
