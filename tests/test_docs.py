@@ -1,5 +1,7 @@
 """Everything a reader may copy is run: the README's and the guides' Python, and every example."""
 
+import contextlib
+import io
 import re
 import runpy
 from pathlib import Path
@@ -11,20 +13,35 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_the_python_of_a_page_runs(page, tmp_path, monkeypatch):
-    """The blocks of a page run one after another, as a reader would type them."""
-    monkeypatch.chdir(tmp_path)
-    names = {}
-    for block in re.findall(r"```python\n(.*?)```", page.read_text(), flags=re.DOTALL):
-        exec(compile(block, str(page), "exec"), names)
+@pytest.fixture(scope="module")
+def printed(tmp_path_factory):
+    """What each example prints, by name."""
+    outputs = {}
+    for example in EXAMPLES:
+        with contextlib.chdir(tmp_path_factory.mktemp("examples")), contextlib.redirect_stdout(io.StringIO()) as out:
+            runpy.run_path(str(example), run_name="__main__")
+        outputs[example.name] = out.getvalue()
+    return outputs
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.name)
-def test_an_example_runs(example, tmp_path, monkeypatch, capsys):
+def test_an_example_runs(example, printed):
+    assert printed[example.name]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_the_python_of_a_page_runs_and_prints_what_the_page_shows(page, tmp_path, monkeypatch, capsys, printed):
+    """Blocks run one after another, as a reader would type them; a block without a language is output."""
     monkeypatch.chdir(tmp_path)
-    runpy.run_path(str(example), run_name="__main__")
-    assert capsys.readouterr().out
+    names, shown = {}, []
+    for language, block in re.findall(r"^```(\w*)\n(.*?)^```", page.read_text(), flags=re.DOTALL | re.MULTILINE):
+        if language == "python":
+            exec(compile(block, str(page), "exec"), names)
+        elif not language:
+            shown.append(block)
+    outputs = [capsys.readouterr().out, *printed.values()]
+    for block in shown:
+        assert any(block in output for output in outputs), block
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
