@@ -149,7 +149,7 @@ def test_a_state_that_is_not_finite_is_refused(saved):
         content = dict(archive)
     content["state1"] = content["state1"] * np.nan
     np.savez(path, **content)
-    with pytest.raises(sb.FileError, match="NaN or infinity"):
+    with pytest.raises(sb.FileError, match="NaN in the state"):
         sb.Agent.load(path)
 
 

@@ -1,6 +1,6 @@
 """softbandit: choose actions online so that reward is high while soft constraints hold over time."""
 
-from softbandit import problems, theory
+from softbandit import baselines, problems, theory
 from softbandit.agent import Agent, Decision, HorizonWarning
 from softbandit.arrays import DrawCount, Draws, namespace
 from softbandit.ckb import CKB
@@ -13,6 +13,7 @@ from softbandit.errors import (
     InfeasibleError,
     KernelError,
     MissingExtraError,
+    SafeSeedError,
     SoftbanditError,
     UnknownNameError,
 )
@@ -56,6 +57,7 @@ __all__ = [
     "Matern",
     "MissingExtraError",
     "RandUCB",
+    "SafeSeedError",
     "SoftbanditError",
     "SquaredExponential",
     "Tabular",
@@ -64,6 +66,7 @@ __all__ = [
     "UniformDiscrete",
     "UnknownNameError",
     "__version__",
+    "baselines",
     "namespace",
     "problems",
     "randomized_optimum",

@@ -76,6 +76,8 @@ class Agent:
     1
     """
 
+    _state: State
+
     def __init__(self, policy: Policy, seed: int = 0) -> None:
         if not isinstance(policy, Policy):
             raise ArgumentError.of("policy", "a policy", policy, "For example sb.CKB(...).")
@@ -86,9 +88,10 @@ class Agent:
         self._begin(0)
 
     def _begin(self, round: int) -> None:
+        before = self._state if round else None
         self._round = round
         self._stage = self.policy.stage(round)
-        self._state = self._stage.policy.init(trials=1)
+        self._state = self._stage.start(1, before)
 
     @property
     def round(self) -> int:
@@ -104,12 +107,18 @@ class Agent:
     def posterior(self) -> Posterior:
         return Posterior(self._stage.policy, self._state)
 
-    def ask(self) -> Decision:
-        """The decision for this round."""
+    def ask(self, among: Sequence[int] | None = None) -> Decision:
+        """The decision for this round, among these arms (those of a context, say), or among all.
+
+        A policy that what was seen has refuted says so here: a safe arm that is not safe, for one.
+        """
         self._warn_past_horizon()
+        complaint = self._stage.policy.complaint(self._state)
+        if complaint is not None and complaint[0].any():
+            raise complaint[1]
         step = self._stage.policy
         draws = next(draw(step.draws(), self.seed, [0], self._round, 1, POLICY).rounds())
-        choice = step.decide(self._state, draws)
+        choice = step.decide(self._state, draws, self._mask(among))
         arm = int(choice.arm[0])
         return Decision(
             round=self._round,
@@ -211,6 +220,16 @@ class Agent:
         except ArgumentError as error:
             raise DecisionError(f"{error} A decision must come from this agent's ask(), unchanged.") from None
         return Choice(np.array([arm]), np.array([f]), g[None, :])
+
+    def _mask(self, among: Sequence[int] | None) -> Any:
+        if among is None:
+            return None
+        n = len(self.policy.arms)
+        mask = np.zeros((1, n), dtype=bool)
+        mask[0, [checks.whole("among", arm, 0, n - 1) for arm in among]] = True
+        if not mask.any():
+            raise ArgumentError.of("among", "at least one arm", among, "Pass the arms to choose from.")
+        return mask
 
     def _warn_past_horizon(self) -> None:
         T = self.policy.horizon

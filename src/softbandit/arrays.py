@@ -6,6 +6,7 @@ here: the words of round t of trial i are a pure function of (seed, i, t), so a 
 the same alone, in any batch and in any chunks.
 """
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
@@ -75,6 +76,23 @@ def pick(eligible: Array, u: Array | None) -> Array:
         return xp.argmax(eligible, axis=1)
     rank = xp.cumulative_sum(eligible, axis=1)  # 1, 2, ... along the true entries
     return xp.argmax(rank > xp.floor(u * rank[:, -1])[:, None], axis=1)
+
+
+def restrict(z: Array, among: Array | None) -> Array:
+    """z (trials, n), with minus infinity where an arm is not among those allowed."""
+    return z if among is None else namespace(z).where(among, z, -float("inf"))
+
+
+def normal_pdf(x: Array) -> Array:
+    return namespace(x).exp(-0.5 * x * x) / math.sqrt(2 * math.pi)
+
+
+def normal_cdf(x: Array) -> Array:
+    if namespace(x) is np:
+        from scipy.special import ndtr
+    else:
+        from jax.scipy.special import ndtr
+    return ndtr(x)
 
 
 def project(x: Array, low: Array, high: Array) -> Array:

@@ -2,25 +2,18 @@
 *On Kernelized Multi-Armed Bandits with Constraints*.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import KW_ONLY, dataclass, field
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 
-from softbandit import checks
-from softbandit.arrays import Array, DrawCount, Draws, drop_single, namespace, pick, project
-from softbandit.checks import Floats
+from softbandit.arrays import Array, Draws, drop_single, namespace, project, restrict
 from softbandit.dual import Dual, dual_rule
 from softbandit.explore import Exploration
-from softbandit.features import Features
-from softbandit.kernels import Kernel
-from softbandit.policy import Choice, State, StepPolicy
-from softbandit.surrogate import MODEL_SETTINGS, Surrogate, model, norm_bounds
+from softbandit.policy import About, Choice, State, StepPolicy
 from softbandit.theory.ledger import Guarantees, Subject, Truth, assess
 from softbandit.theory.slater import checked_slack, dual_cap, inverse_step
-
-TIE = 1e-12  # acquisition values this close, relative to their terms, are ties
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,67 +64,41 @@ class CKB(StepPolicy):
     (8.0, 3.952847)
     """
 
-    arms: Floats
-    kernel: Kernel
-    _: KW_ONLY
     explore: str | Exploration = "ucb"
     explore_cost: str | Exploration | None = None
-    reward_bound: float
-    cost_bound: float | Sequence[float] | None = None
-    noise: float
-    cost_noise: float | Sequence[float] | None = None
-    cost_kernel: Kernel | Sequence[Kernel] | None = None
-    horizon: int
-    slater: float | None = None
-    confidence: float = 0.1
-    regularisation: float | Sequence[float] | None = None
-    width: str | float | Sequence[float] | Callable[[int], Any] = "theory"
-    width_scale: float = 1.0
     dual: str = "projected"
     rho: float | None = None
     V: float | Sequence[float] | None = None
     slack: float = 0.0
-    constraints: int = 1
-    ties: str = "random"
-    factors: Sequence[Features | Sequence[int]] | None = None
-    surrogate: Surrogate = field(init=False, repr=False)
     dual_rule: Dual = field(init=False, repr=False)
-    bounds: Floats = field(init=False, repr=False)  # (1 + m, 1): B, G_1, ..., G_m
+
+    about: ClassVar[About] = About(
+        "primal-dual: the best reward less the price of the costs, at prices that follow the violation",
+        "Zhou & Ji 2022",
+        "horizon, Slater margin",
+        "R_+ and violation O(sqrt(T)); see policy.guarantees()",
+    )
 
     # -- Algorithm 1, with the paper's line numbers. Arrays are (trials, ...). --
 
     def init(self, trials: int) -> State:
         return State(0, self.dual_rule.start(trials), self.surrogate.prior(trials))
 
-    def decide(self, state: State, draws: Draws) -> Choice:
+    def decide(self, state: State, draws: Draws, among: Array | None = None) -> Choice:
         xp = namespace(state.dual)
         h = self.surrogate.estimate(state.posterior, state.round + 1, draws)  # line 2: f_t, g_t
         h_bar = project(h, -self.bounds, self.bounds)  # lines 3-4: to [-B, B], [-G, G]
         f_bar, g_bar = h_bar[:, 0], h_bar[:, 1:]
         phi = self.dual_rule.price(state.dual)
-        z = f_bar - xp.einsum("bm,bmn->bn", phi, g_bar)  # line 5: the pseudo-acquisition
-        x = self._argmax(z, f_bar, g_bar, phi, draws)  # line 6
-        rows = xp.arange(x.shape[0])
-        return Choice(x, f_bar[rows, x], g_bar[rows, :, x])
+        z = restrict(f_bar - xp.einsum("bm,bmn->bn", phi, g_bar), among)  # line 5: the pseudo-acquisition
+        rows, top = xp.arange(z.shape[0]), xp.argmax(z, axis=1)
+        size = xp.abs(f_bar[rows, top]) + xp.vecdot(phi, xp.abs(g_bar[rows, :, top]))
+        return self._choice(self._best(z, draws, size), f_bar, g_bar)  # line 6
 
     def update(self, state: State, choice: Choice, reward: Array, cost: Array) -> State:
-        xp = namespace(state.dual)
         dual = self.dual_rule.step(state.dual, choice.cost_estimate)  # line 7
-        y = xp.concat([reward[:, None], cost], axis=1)
-        posterior = self.surrogate.condition(state.posterior, choice.arm, y)  # line 8
+        posterior = self._learn(state, choice, reward, cost)  # line 8
         return State(state.round + 1, dual, posterior)
-
-    def draws(self) -> DrawCount:
-        normal, uniform = self.surrogate.draws()
-        return DrawCount(normal, uniform + 1)  # the last one breaks ties
-
-    def _argmax(self, z: Array, f_bar: Array, g_bar: Array, phi: Array, draws: Draws) -> Array:
-        """A maximiser of each row of z, where rounding of the terms of z decides nothing."""
-        xp = namespace(z)
-        rows, best = xp.arange(z.shape[0]), xp.argmax(z, axis=1)
-        size = xp.abs(f_bar[rows, best]) + xp.vecdot(phi, xp.abs(g_bar[rows, :, best]))
-        tied = z >= (z[rows, best] - TIE * size)[:, None]
-        return pick(tied, draws.uniform[:, -1] if self.ties == "random" else None)
 
     # -- What is known of it. --
 
@@ -169,16 +136,11 @@ class CKB(StepPolicy):
     # -- Settings: checked, and the paper's defaults where none are given. --
 
     def __post_init__(self) -> None:
-        put = self._remember_given()
-        put("constraints", checks.whole("constraints", self.constraints, least=0))
-        put("horizon", checks.whole("horizon", self.horizon, least=1, most=2**53))
-        checks.named("ties", self.ties, dict.fromkeys(["random", "first"]))
-        B, G = norm_bounds(self.reward_bound, self.cost_bound, self.constraints)
-        put("bounds", np.append(B, G)[:, None])
-        put("surrogate", model(**{name: getattr(self, name) for name in MODEL_SETTINGS}))
-        queue = self.dual == "queue"
+        put = self._settle(self.explore, self.explore_cost)
+        B, G = float(self.bounds[0, 0]), self.bounds[1:, 0]
         put("slack", checked_slack(self.slack, self.slater))
-        rho = dual_cap(self.rho, B, self.slater, needed=self.constraints > 0 and not (queue and self.V is not None))
+        needed = self.constraints > 0 and not (self.dual == "queue" and self.V is not None)
+        rho = dual_cap(self.rho, B, self.slater, needed)
         V = inverse_step(self.V, G, self.horizon, rho)
         put("rho", rho)
         put("V", drop_single(V))

@@ -1,10 +1,11 @@
 """The doubling trick: a policy that needs its horizon, run without one."""
 
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 from softbandit.checks import Floats
 from softbandit.errors import ArgumentError
-from softbandit.policy import Policy, Stage, StepPolicy
+from softbandit.policy import About, Policy, Stage, StepPolicy
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,6 +22,13 @@ class Doubling(Policy):
     >>> [sb.Doubling(policy).stage(t).policy.horizon for t in (0, 99, 100, 299, 300)]
     [100, 100, 200, 200, 400]
     """
+
+    about: ClassVar[About] = About(
+        "a policy that needs its horizon, run afresh for twice as long again and again",
+        "the doubling trick",
+        "a policy",
+        "that of the policy, times 3.42",
+    )
 
     policy: StepPolicy
     horizon: None = field(default=None, init=False)

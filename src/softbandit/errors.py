@@ -3,6 +3,7 @@
 SoftbanditError
 ├── ArgumentError (ValueError)      a setting that cannot be used
 │   ├── KernelError                 a kernel that is not one, or does not fit the arms
+│   ├── SafeSeedError               no safe arm to begin with, or one that is not safe
 │   └── UnknownNameError            a name that is not on the list
 ├── FeedbackError (ValueError)      an observation that cannot be learned from
 │   └── DecisionError               a decision that is foreign, malformed, or already told
@@ -23,6 +24,7 @@ __all__ = [
     "InfeasibleError",
     "KernelError",
     "MissingExtraError",
+    "SafeSeedError",
     "SoftbanditError",
     "UnknownNameError",
 ]
@@ -49,6 +51,10 @@ class ArgumentError(SoftbanditError, ValueError):
 
 class KernelError(ArgumentError):
     """A kernel that is not one, or does not fit the arms."""
+
+
+class SafeSeedError(ArgumentError):
+    """No safe arm to begin with, or one that is not safe."""
 
 
 class UnknownNameError(ArgumentError):

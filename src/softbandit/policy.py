@@ -6,33 +6,49 @@ out. States hold arrays with a leading axis of independent trials.
 
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import KW_ONLY, dataclass, field
 from functools import partial
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
 from softbandit import checks
-from softbandit.arrays import Array, DrawCount, Draws
+from softbandit.arrays import Array, DrawCount, Draws, namespace, pick
 from softbandit.checks import Floats
+from softbandit.errors import SoftbanditError
+from softbandit.features import Features
+from softbandit.kernels import Kernel
 from softbandit.posterior.finite import Finite
-from softbandit.surrogate import Surrogate
+from softbandit.surrogate import Surrogate, model, norm_bounds
+
+TIE = 1e-12  # acquisition values this close, relative to their terms, are ties
+
+
+class About(NamedTuple):
+    """A policy in a few words."""
+
+    idea: str
+    citation: str
+    needs: str  # what it must be told, beyond a kernel, bounds and the noise
+    guarantee: str
 
 
 class Choice(NamedTuple):
     """One round's choice in each trial."""
 
     arm: Array  # (b,)
-    reward_estimate: Array  # (b,): the truncated f_t at the arm
-    cost_estimate: Array  # (b, m): the truncated g_t at the arm
+    reward_estimate: Array  # (b,): f_t at the arm, truncated where the policy truncates
+    cost_estimate: Array  # (b, m): g_t at the arm, likewise
 
 
 class State(NamedTuple):
     """What a policy has learned."""
 
     round: int  # rounds behind it; the paper's t is round + 1
-    dual: Array  # (b, m)
+    dual: Array  # (b, m): dual variables or queues
     posterior: tuple[Finite, ...]
+    memory: tuple[Array, ...] = ()  # what else the policy keeps
 
 
 class Stage(NamedTuple):
@@ -41,11 +57,18 @@ class Stage(NamedTuple):
     policy: "StepPolicy"
     first: int
     last: float
+    keeps_dual: bool = False  # it starts with the dual of the stage before
+
+    def start(self, trials: int, before: State | None) -> State:
+        """The state at the stage's first round, after the stage before."""
+        fresh = self.policy.init(trials)
+        return fresh._replace(dual=before.dual) if self.keeps_dual and before is not None else fresh
 
 
 class Policy(ABC):
     """Anything that an Agent or simulate() can run."""
 
+    about: ClassVar[About]
     arms: Floats  # (n, d)
     constraints: int
     horizon: int | None
@@ -55,18 +78,59 @@ class Policy(ABC):
         """The policy in force in that round (counted from 0)."""
 
 
+@dataclass(frozen=True, eq=False)
 class StepPolicy(Policy):
-    """A policy given by its steps: pure functions of state and draws.
+    """A policy on finite arms, given by its steps: pure functions of state and draws.
 
-    Subclasses are frozen dataclasses. Their fields hold the settings in force; `given`
-    holds them as the user gave them, so that a policy can be made again with others.
+    These are the settings that all have; CKB's docstring explains them. Fields hold the
+    settings in force; `given` holds them as they were given, so that a policy can be made
+    again with others.
     """
 
-    surrogate: Surrogate
-    given: dict[str, Any]
+    arms: Floats
+    kernel: Kernel
+    _: KW_ONLY
+    reward_bound: float
+    cost_bound: float | Sequence[float] | None = None
+    noise: float
+    cost_noise: float | Sequence[float] | None = None
+    cost_kernel: Kernel | Sequence[Kernel] | None = None
+    horizon: int
+    slater: float | None = None
+    confidence: float = 0.1
+    regularisation: float | Sequence[float] | None = None
+    width: str | float | Sequence[float] | Callable[[int], Any] = "theory"
+    width_scale: float = 1.0
+    constraints: int = 1
+    ties: str = "random"
+    factors: Sequence[Features | Sequence[int]] | None = None
+    surrogate: Surrogate = field(init=False, repr=False)
+    bounds: Floats = field(init=False, repr=False)  # (1 + m, 1): B, G_1, ..., G_m
+    given: dict[str, Any] = field(init=False, repr=False)
+
+    @abstractmethod
+    def init(self, trials: int) -> State:
+        """The state before the first round."""
+
+    @abstractmethod
+    def decide(self, state: State, draws: Draws, among: Array | None = None) -> Choice:
+        """The round's choice, among the arms where `among` (b, n) is true. Changes nothing."""
+
+    @abstractmethod
+    def update(self, state: State, choice: Choice, reward: Array, cost: Array) -> State:
+        """The state after seeing reward (b,) and cost (b, m) at the chosen arm."""
 
     def stage(self, round: int) -> Stage:
         return Stage(self, 0, float("inf"))
+
+    def draws(self) -> DrawCount:
+        """Random numbers needed a round and trial; the last uniform one breaks ties."""
+        normal, uniform = self.surrogate.draws()
+        return DrawCount(normal, uniform + 1)
+
+    def complaint(self, state: State) -> tuple[Array, SoftbanditError] | None:
+        """Trials (b,) in which what was seen refutes what the policy was told, and what is to be said of it."""
+        return None
 
     def replace(self, **changes: Any) -> Self:
         """The same policy with other settings, and defaults worked out anew (dataclasses.replace would keep them)."""
@@ -74,29 +138,45 @@ class StepPolicy(Policy):
         factors = {"factors": self.surrogate.factors} if same_kernels else {"factors": None}
         return type(self)(**{**self.given, **factors, **changes})
 
-    def _remember_given(self) -> Callable[[str, Any], None]:
-        """Keep copies of the settings as they came; gives the way to put in their place those in force."""
+    def _settle(
+        self, explore: Any = "ucb", explore_cost: Any = None, unconstrained: bool = False
+    ) -> Callable[..., None]:
+        """Check the settings and build the model; gives the way to put in their place the settings in force."""
         put = partial(object.__setattr__, self)
         put("arms", checks.points("arms", self.arms))
-        names = inspect.signature(type(self)).parameters
-        put("given", {name: _own(getattr(self, name)) for name in names})
+        put("given", {name: _own(getattr(self, name)) for name in inspect.signature(type(self)).parameters})
+        put("constraints", 0 if unconstrained else checks.whole("constraints", self.constraints, least=0))
+        put("horizon", checks.whole("horizon", self.horizon, least=1, most=2**53))
+        checks.named("ties", self.ties, dict.fromkeys(["random", "first"]))
+        put("bounds", np.append(*norm_bounds(self.reward_bound, self.cost_bound, self.constraints))[:, None])
+        own = {name: getattr(self, name) for name in MODEL_SETTINGS}
+        put("surrogate", model(explore=explore, explore_cost=explore_cost, **own))
         return put
 
-    @abstractmethod
-    def draws(self) -> DrawCount:
-        """Random numbers needed a round and trial."""
+    def _learn(self, state: State, choice: Choice, reward: Array, cost: Array) -> tuple[Finite, ...]:
+        """Gaussian-process regression on what was seen (Algorithm 1, line 8)."""
+        xp = namespace(state.dual)
+        y = xp.concat([reward[:, None], cost], axis=1)
+        return self.surrogate.condition(state.posterior, choice.arm, y)
 
-    @abstractmethod
-    def init(self, trials: int) -> State:
-        """The state before the first round."""
+    def _best(self, z: Array, draws: Draws, size: Array | None = None) -> Array:
+        """A maximiser of each row of z, (b, n) -> (b,).
 
-    @abstractmethod
-    def decide(self, state: State, draws: Draws) -> Choice:
-        """The round's choice. Changes nothing."""
+        Values within rounding of the maximum are ties; `size` (b,) is that of the terms of z
+        at the maximum, where they may cancel.
+        """
+        xp = namespace(z)
+        best = z[xp.arange(z.shape[0]), xp.argmax(z, axis=1)]
+        tied = z >= (best - TIE * xp.abs(best if size is None else size))[:, None]
+        return pick(tied, draws.uniform[:, -1] if self.ties == "random" else None)
 
-    @abstractmethod
-    def update(self, state: State, choice: Choice, reward: Array, cost: Array) -> State:
-        """The state after seeing reward (b,) and cost (b, m) at the chosen arm."""
+    def _choice(self, arm: Array, f: Array, g: Array) -> Choice:
+        """The choice of arm (b,), with the estimates f (b, n) and g (b, m, n) there."""
+        rows = namespace(f).arange(arm.shape[0])
+        return Choice(arm, f[rows, arm], g[rows, :, arm])
+
+
+MODEL_SETTINGS = tuple(set(inspect.signature(model).parameters) - {"explore", "explore_cost"})
 
 
 def _own(value: Any) -> Any:

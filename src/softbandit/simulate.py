@@ -11,7 +11,7 @@ from softbandit import checks
 from softbandit.arrays import POLICY, PROBLEM, draw, drop_single
 from softbandit.checks import Floats
 from softbandit.errors import ArgumentError, Words
-from softbandit.policy import Choice, Policy, StepPolicy
+from softbandit.policy import Choice, Policy, State, StepPolicy
 from softbandit.problems.problem import Problem
 
 CHUNK_NUMBERS = 2**20  # random numbers held at a time, unless one round needs more
@@ -71,11 +71,14 @@ def simulate(
     T = _rounds(policy, rounds)
     b, m = len(numbers), policy.constraints
     record = _Record(T, b, m, problem.constraints)
+    state: State | None = None
     for step, first, count in _chunks(policy, problem, b, T):
-        if first == policy.stage(first).first:
-            state = step.init(b)
+        stage = policy.stage(first)
+        if first == stage.first:
+            state = stage.start(b, state)
         draws = draw(step.draws(), seed, numbers, first, count, POLICY)
         noise = draw(problem.draws(), seed, numbers, first, count, PROBLEM)
+        assert state is not None
         for t, own, eta in zip(range(first, first + count), draws.rounds(), noise.rounds(), strict=True):
             choice = step.decide(state, own)
             reward, cost = problem.observe(choice.arm, eta)

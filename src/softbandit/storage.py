@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from softbandit import ckb, doubling, explore, kernels
+from softbandit import baselines, ckb, doubling, explore, kernels
 from softbandit.arrays import Array
 from softbandit.errors import FileError, Words
 from softbandit.policy import StepPolicy
@@ -28,9 +28,9 @@ FORMAT, VERSION = "softbandit agent", 1
 
 CLASSES: dict[str, Any] = {
     name: value
-    for module in (kernels, explore, ckb, doubling)
+    for module in (kernels, explore, ckb, doubling, baselines)
     for name, value in vars(module).items()
-    if is_dataclass(value) and value.__module__ == module.__name__
+    if is_dataclass(value) and value.__module__.startswith(module.__name__)
 }
 
 DAMAGE = (
@@ -106,8 +106,8 @@ def refill(tree: Any, values: Iterator[Array]) -> Any:
     if value.shape != np.shape(tree) or value.dtype != np.asarray(tree).dtype:
         expected = f"{np.asarray(tree).dtype} of shape {np.shape(tree)}"
         raise ValueError(f"expected {expected}, got {value.dtype} of shape {value.shape}")
-    if not np.isfinite(value).all():
-        raise ValueError("NaN or infinity in the state")
+    if np.isnan(value).any():
+        raise ValueError("NaN in the state")
     return value if isinstance(tree, np.ndarray) else value.item()
 
 

@@ -5,7 +5,6 @@ share one posterior (a group), so one pass over the features serves them all; th
 share an exploration besides (a block) are estimated in one call.
 """
 
-import inspect
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
@@ -37,6 +36,7 @@ class Output(NamedTuple):
 @dataclass(frozen=True, eq=False)
 class Group:
     outputs: Array  # their numbers
+    kernel: Kernel
     features: Features
     regularisation: float
 
@@ -82,6 +82,33 @@ class Surrogate:
             beta = block.width(t, state.gain)
             parts.append(block.exploration.estimate(belief, beta[:, :, None], block.own(draws)))
         return self._in_order(parts)
+
+    def confidence(self, posterior: tuple[Finite, ...], t: int) -> tuple[Array, Array]:
+        """mu and beta_t sigma of every output over the arms, (trials, 1 + m, n) each."""
+        xp = namespace(posterior[0].mu)
+        parts = []
+        for block in self.blocks:
+            state = posterior[block.group]
+            beta = xp.abs(block.width(t, state.gain))
+            parts.append(beta[:, :, None] * xp.sqrt(state.var)[:, None, :])
+        return self.mean(posterior), self._in_order(parts)
+
+    def reward_width(self, posterior: tuple[Finite, ...], t: int) -> Array:
+        """beta_t of the reward, (trials, 1)."""
+        return self.blocks[0].width(t, posterior[0].gain)[:, :1]
+
+    def pairs(
+        self, posterior: tuple[Finite, ...], output: int, t: int, block: slice
+    ) -> tuple[Array, Array, Array, float]:
+        """Of one output: k_t(x, x') for all x and a block of x' (b, n, block), var (b, n), beta_t (b, 1), lambda."""
+        xp = namespace(posterior[0].mu)
+        of = next(each for each in self.blocks if output in each.outputs)
+        group, state = self.groups[of.group], posterior[of.group]
+        half = group.features.phi @ state.root
+        k = half @ xp.matrix_transpose(half[:, block])
+        column = int(np.flatnonzero(of.outputs == output)[0])
+        beta = xp.abs(of.width(t, state.gain))[:, column : column + 1]
+        return k, state.var, beta, group.regularisation
 
     def condition(self, posterior: tuple[Finite, ...], arm: Array, y: Array) -> tuple[Finite, ...]:
         """The posteriors after seeing y (trials, 1 + m) at arm (trials,)."""
@@ -168,10 +195,6 @@ def model(
     return _rehearsed(surrogate(arms, outputs, rule, factors))
 
 
-MODEL_SETTINGS = tuple(inspect.signature(model).parameters)
-"""The settings that every policy with this model has."""
-
-
 def norm_bounds(reward_bound: Any, cost_bound: Any, constraints: int) -> tuple[float, Floats]:
     """B, and G of each constraint."""
     if constraints and cost_bound is None:
@@ -202,7 +225,10 @@ def surrogate(arms: Floats, outputs: Sequence[Output], width: WidthRule, factors
     kernels = _alike(range(len(outputs)), key=lambda i: outputs[i].kernel)
     made = _factors([outputs[same[0]].kernel for same in kernels], arms, factors)
     of_output = {i: phi for same, phi in zip(kernels, made, strict=True) for i in same}
-    groups = [Group(np.array(same), of_output[same[0]], outputs[same[0]].regularisation) for same in numbers]
+    groups = [
+        Group(np.array(same), outputs[same[0]].kernel, of_output[same[0]], outputs[same[0]].regularisation)
+        for same in numbers
+    ]
     noise = np.array([output.noise for output in outputs])
     return Surrogate(groups, _blocks(groups, outputs, width), np.argsort(np.concatenate(numbers)), made, noise)
 

@@ -1,0 +1,53 @@
+"""CONFIG: constrained efficient global optimisation by optimism in the constraints too."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from softbandit.arrays import Array, Draws, namespace, restrict
+from softbandit.baselines.memoryless import Memoryless
+from softbandit.errors import InfeasibleError, SoftbanditError, Words
+from softbandit.policy import About, Choice, State
+
+
+@dataclass(frozen=True, eq=False)
+class CONFIG(Memoryless):
+    """With u_f, l_i the optimistic bounds:
+
+    x_t = argmax u_f(x)  subject to  l_i(x) <= 0 for every i.
+
+    Where no arm satisfies that, the problem is declared infeasible: an agent raises
+    `InfeasibleError`; a simulation warns, and plays argmin sum_i [l_i(x)]_+.
+
+    Xu, Jiang, Svetozarevic & Jones 2023, *Constrained Efficient Global Optimization of
+    Expensive Black-box Functions*. Written from a summary of it.
+    """
+
+    about: ClassVar[About] = About(
+        "the best upper bound of the reward among arms that may be feasible",
+        "Xu et al. 2023",
+        "nothing more",
+        "regret and sum of [g]_+ sublinear; declares infeasibility (as published)",
+    )
+
+    def __post_init__(self) -> None:
+        self._settle()
+
+    def decide(self, state: State, draws: Draws, among: Array | None = None) -> Choice:
+        xp = namespace(state.dual)
+        h = self.surrogate.estimate(state.posterior, state.round + 1, draws)
+        u_f, l_g = h[:, 0], h[:, 1:]
+        hopeful = xp.all(l_g <= 0, axis=1)
+        hopeful = hopeful if among is None else hopeful & among
+        z = xp.where(hopeful, u_f, -float("inf"))
+        least = restrict(-xp.sum(xp.maximum(l_g, 0.0), axis=1), among)
+        z = xp.where(xp.any(hopeful, axis=1)[:, None], z, least)
+        return self._choice(self._best(z, draws), u_f, l_g)
+
+    def complaint(self, state: State) -> tuple[Array, SoftbanditError]:
+        xp = namespace(state.dual)
+        mean, half = self.surrogate.confidence(state.posterior, state.round + 1)
+        hopeless = ~xp.any(xp.all(mean[:, 1:] - half[:, 1:] <= 0, axis=1), axis=1)
+        got = Words("a lower confidence bound above 0 for some cost of every arm")
+        return hopeless, InfeasibleError.of(
+            "CONFIG", "some arm that may meet every constraint", got, "The problem is infeasible, or a bound is wrong."
+        )

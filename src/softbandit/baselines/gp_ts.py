@@ -1,0 +1,31 @@
+"""GP-TS: Thompson sampling without constraints."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from softbandit.arrays import Array, Draws, restrict
+from softbandit.baselines.unconstrained import Unconstrained
+from softbandit.policy import About, Choice, State
+
+
+@dataclass(frozen=True, eq=False)
+class GPTS(Unconstrained):
+    """x_t = argmax f_t(x),  f_t ~ GP(mu, beta_t^2 k_t).
+
+    Chowdhury & Gopalan 2017, *On Kernelized Multi-armed Bandits*, Algorithm 2. Costs are
+    neither modelled nor heeded.
+    """
+
+    about: ClassVar[About] = About(
+        "the best arm of a sample from the posterior of the reward; costs are ignored",
+        "Chowdhury & Gopalan 2017",
+        "nothing more",
+        "regret O(gamma_T sqrt(T ln n)) without constraints; none for the costs",
+    )
+
+    def __post_init__(self) -> None:
+        self._settle("ts", unconstrained=True)
+
+    def decide(self, state: State, draws: Draws, among: Array | None = None) -> Choice:
+        h = self.surrogate.estimate(state.posterior, state.round + 1, draws)
+        return self._choice(self._best(restrict(h[:, 0], among), draws), h[:, 0], h[:, 1:])

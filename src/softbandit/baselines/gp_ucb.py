@@ -1,0 +1,31 @@
+"""GP-UCB without constraints (IGP-UCB): a lower mark for regret, an upper one for violation."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from softbandit.arrays import Array, Draws, restrict
+from softbandit.baselines.unconstrained import Unconstrained
+from softbandit.policy import About, Choice, State
+
+
+@dataclass(frozen=True, eq=False)
+class GPUCB(Unconstrained):
+    """x_t = argmax mu(x) + beta_t sigma(x).
+
+    Chowdhury & Gopalan 2017, *On Kernelized Multi-armed Bandits*, Algorithm 1. Costs are
+    neither modelled nor heeded.
+    """
+
+    about: ClassVar[About] = About(
+        "the best upper confidence bound of the reward; costs are ignored",
+        "Chowdhury & Gopalan 2017",
+        "nothing more",
+        "regret O(gamma_T sqrt(T)) without constraints; none for the costs",
+    )
+
+    def __post_init__(self) -> None:
+        self._settle("ucb", unconstrained=True)
+
+    def decide(self, state: State, draws: Draws, among: Array | None = None) -> Choice:
+        h = self.surrogate.estimate(state.posterior, state.round + 1, draws)
+        return self._choice(self._best(restrict(h[:, 0], among), draws), h[:, 0], h[:, 1:])

@@ -1,0 +1,57 @@
+"""Every policy by name, for the command line and experiment files."""
+
+from collections.abc import Callable
+from typing import Any
+
+from softbandit.baselines.cei import ConstrainedEI
+from softbandit.baselines.config import CONFIG
+from softbandit.baselines.epbo import EPBO
+from softbandit.baselines.gp_ts import GPTS
+from softbandit.baselines.gp_ucb import GPUCB
+from softbandit.baselines.pdcbo import PDCBO
+from softbandit.baselines.pobo import POBO
+from softbandit.baselines.rpol import RPOL
+from softbandit.baselines.safeopt import SafeOpt
+from softbandit.baselines.scbo import ConstrainedTS
+from softbandit.baselines.sgp_ucb import SGPUCB
+from softbandit.baselines.stageopt import StageOpt
+from softbandit.baselines.time_varying import TimeVarying
+from softbandit.checks import named
+from softbandit.ckb import CKB
+from softbandit.doubling import Doubling
+from softbandit.policy import About, Policy
+
+
+def _ckb(explore: str) -> Callable[..., Policy]:
+    return lambda **settings: CKB(**{"explore": explore, **settings})
+
+
+def _time_varying(every: int | None = None, **settings: Any) -> Policy:
+    policy = CKB(**settings)
+    return TimeVarying(policy, every=policy.horizon // 10 or 1 if every is None else every)
+
+
+POLICIES: dict[str, tuple[Callable[..., Policy], About]] = {
+    "ckb-ucb": (_ckb("ucb"), CKB.about),
+    "ckb-ts": (_ckb("ts"), CKB.about),
+    "ckb-rand": (_ckb("rand"), CKB.about),
+    "ckb-doubling": (lambda **settings: Doubling(CKB(**settings)), Doubling.about),
+    "ckb-time-varying": (_time_varying, TimeVarying.about),
+    "safeopt": (SafeOpt, SafeOpt.about),
+    "stageopt": (StageOpt, StageOpt.about),
+    "sgp-ucb": (SGPUCB, SGPUCB.about),
+    "gp-ucb": (GPUCB, GPUCB.about),
+    "gp-ts": (GPTS, GPTS.about),
+    "rpol": (RPOL, RPOL.about),
+    "pobo": (POBO, POBO.about),
+    "pdcbo": (PDCBO, PDCBO.about),
+    "config": (CONFIG, CONFIG.about),
+    "epbo": (EPBO, EPBO.about),
+    "cei": (ConstrainedEI, ConstrainedEI.about),
+    "cts": (ConstrainedTS, ConstrainedTS.about),
+}
+
+
+def make(name: str, **settings: Any) -> Policy:
+    """The policy of that name with those settings: `make("rpol", **problem.settings(), horizon=1000)`."""
+    return named("policy", name, POLICIES)[0](**settings)

@@ -1,0 +1,33 @@
+"""SafeOpt: learn the best arm while never leaving the safe set."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from softbandit.arrays import Array, Draws
+from softbandit.baselines.safe import SafePolicy
+from softbandit.baselines.seeded import on_offer
+from softbandit.policy import About, Choice, State
+
+
+@dataclass(frozen=True, eq=False)
+class SafeOpt(SafePolicy):
+    """x_t = argmax over M and E of max over outputs of u(x) - l(x);  the sets are those of safe.py.
+
+    Sui, Gotovos, Burdick & Krause 2015, *Safe Exploration for Optimization with Gaussian
+    Processes*; several constraints, and the rule without Lipschitz constants, as in
+    Berkenkamp, Krause & Schoellig 2016. Written from a summary of them.
+    """
+
+    about: ClassVar[About] = About(
+        "the widest interval among safe arms that may be best or may enlarge the safe set",
+        "Sui et al. 2015",
+        "a safe arm; Lipschitz constants, or None",
+        "no violation in any round, with probability 1 - alpha",
+    )
+
+    def __post_init__(self) -> None:
+        self._settle_safety()
+
+    def decide(self, state: State, draws: Draws, among: Array | None = None) -> Choice:
+        _, M, E = self.sets(state)
+        return self.widest(state, on_offer(M | E, among), draws)

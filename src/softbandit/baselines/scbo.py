@@ -1,0 +1,44 @@
+"""Constrained Thompson sampling, by SCBO's selection rule."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from softbandit.arrays import Array, Draws, namespace, restrict
+from softbandit.baselines.memoryless import Memoryless
+from softbandit.policy import About, Choice, State
+
+
+@dataclass(frozen=True, eq=False)
+class ConstrainedTS(Memoryless):
+    """With f_t, g_t samples from the posteriors (of width 1 unless set otherwise):
+
+    x_t = argmax f_t(x)  over the arms with g_it(x) <= 0 for every i,
+    or    argmin sum_i [g_it(x)]_+  where there is none.
+
+    Eriksson & Poloczek 2021, *Scalable Constrained Bayesian Optimization*, the selection rule
+    on finite arms (without trust regions).
+    """
+
+    width: str | float | Sequence[float] | Callable[[int], Any] = 1.0
+
+    about: ClassVar[About] = About(
+        "the best feasible arm of one sample from all posteriors",
+        "Eriksson & Poloczek 2021",
+        "nothing more",
+        "none",
+    )
+
+    def __post_init__(self) -> None:
+        self._settle("ts")
+
+    def decide(self, state: State, draws: Draws, among: Array | None = None) -> Choice:
+        xp = namespace(state.dual)
+        h = self.surrogate.estimate(state.posterior, state.round + 1, draws)
+        f_t, g_t = h[:, 0], h[:, 1:]
+        feasible = xp.all(g_t <= 0, axis=1)
+        feasible = feasible if among is None else feasible & among
+        least = restrict(-xp.sum(xp.maximum(g_t, 0.0), axis=1), among)
+        best = xp.where(feasible, f_t, -float("inf"))
+        z = xp.where(xp.any(feasible, axis=1)[:, None], best, least)
+        return self._choice(self._best(z, draws), f_t, g_t)

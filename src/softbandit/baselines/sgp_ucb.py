@@ -1,0 +1,78 @@
+"""SGP-UCB: uniform play of a safe seed, then UCB over the arms known to be safe."""
+
+import math
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import numpy as np
+
+from softbandit import checks
+from softbandit.arrays import Array, DrawCount, Draws, namespace, pick, restrict
+from softbandit.baselines.seeded import Seeded, on_offer
+from softbandit.errors import ArgumentError, Words
+from softbandit.policy import About, Choice, State
+
+
+@dataclass(frozen=True, eq=False)
+class SGPUCB(Seeded):
+    """t <= T':  x_t uniform over the seed
+    t > T':  x_t = argmax u_f(x)  over the seed and {x: u_i(x) <= 0 for every i}  (not intersected)
+
+    Amani, Alizadeh & Thrampoulidis 2020, *Regret Bounds for Safe Gaussian Process Bandit
+    Optimization*. Written from a summary of it: its formula for T' could not be checked.
+
+    Parameters
+    ----------
+    initial_rounds
+        T': a number; "features" for 8 max|phi|^2 ln(r / alpha) / kappa rounds, after which (by the matrix
+        Chernoff bound) all r directions of the features have been seen at half their rate, kappa being the
+        smallest eigenvalue of the seed's mean phi phi^T, where it is positive; by default sqrt(T).
+    """
+
+    initial_rounds: int | str | None = None
+    uniform_rounds: int = field(init=False, repr=False)  # T'
+
+    about: ClassVar[About] = About(
+        "uniform play of a safe seed, then the best upper bound among arms known to be safe",
+        "Amani et al. 2020",
+        "a safe arm, better several",
+        "no violation in any round, with probability 1 - alpha",
+    )
+
+    def __post_init__(self) -> None:
+        put = self._settle_seed()
+        put("uniform_rounds", self._initial())
+
+    def init(self, trials: int) -> State:
+        return State(0, np.zeros((trials, self.constraints)), self.surrogate.prior(trials))
+
+    def draws(self) -> DrawCount:
+        return DrawCount(0, 2)  # the seed's arm, and ties
+
+    def decide(self, state: State, draws: Draws, among: Array | None = None) -> Choice:
+        xp = namespace(state.dual)
+        mean, half = self.surrogate.confidence(state.posterior, state.round + 1)
+        low, up = mean - half, mean + half
+        if state.round < self.uniform_rounds:
+            seed = on_offer(xp.broadcast_to(self.seed, up[:, 0].shape), among)
+            arm = pick(seed, draws.uniform[:, 0])
+        else:
+            safe = on_offer(self.seed | xp.all(up[:, 1:] <= 0, axis=1), among)
+            arm = self._best(restrict(up[:, 0], safe), draws)
+        return self._choice(arm, up[:, 0], low[:, 1:])
+
+    def update(self, state: State, choice: Choice, reward: Array, cost: Array) -> State:
+        return State(state.round + 1, state.dual, self._learn(state, choice, reward, cost))
+
+    def _initial(self) -> int:
+        if self.initial_rounds is None:
+            return math.isqrt(self.horizon)
+        if self.initial_rounds != "features":
+            return checks.whole("initial_rounds", self.initial_rounds, least=0)
+        phi = self.surrogate.factors[-1].phi[self.seed]
+        kappa = float(np.linalg.eigvalsh(phi.T @ phi / len(phi))[0])
+        if kappa <= 1e-9:
+            got = Words(f"a seed of {len(phi)} arms that leaves some direction of {phi.shape[1]} unseen")
+            remedy = "Pass initial_rounds as a number, or a larger seed."
+            raise ArgumentError.of("initial_rounds", "a seed whose features span the space", got, remedy)
+        return math.ceil(8 * float(np.vecdot(phi, phi).max()) * math.log(phi.shape[1] / self.confidence) / kappa)

@@ -1,0 +1,50 @@
+"""StageOpt: enlarge the safe set first, optimise within it afterwards."""
+
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from softbandit import checks
+from softbandit.arrays import Array, Draws, namespace, restrict
+from softbandit.baselines.safe import SafePolicy
+from softbandit.baselines.seeded import on_offer
+from softbandit.policy import About, Choice, State
+
+
+@dataclass(frozen=True, eq=False)
+class StageOpt(SafePolicy):
+    """Stage 1, t <= T_0:  x_t = argmax over E (over M, where E is empty) of max over outputs of u(x) - l(x)
+    Stage 2, t > T_0:   x_t = argmax over S of u_f(x);  the sets are those of safe.py.
+
+    Sui, Zhuang, Burdick & Yue 2018, *Stagewise Safe Bayesian Optimization with Gaussian
+    Processes*. Written from a summary of it.
+
+    Parameters
+    ----------
+    stage_rounds
+        T_0; a tenth of the horizon by default.
+    """
+
+    stage_rounds: int | None = None
+    expanding: int = field(init=False, repr=False)  # T_0
+
+    about: ClassVar[About] = About(
+        "the widest expander for a number of rounds, then the best upper bound in the safe set",
+        "Sui et al. 2018",
+        "a safe arm; Lipschitz constants, or None; the length of the first stage",
+        "no violation in any round, with probability 1 - alpha",
+    )
+
+    def __post_init__(self) -> None:
+        put = self._settle_safety()
+        rounds = -(-self.horizon // 10) if self.stage_rounds is None else self.stage_rounds
+        put("expanding", checks.whole("stage_rounds", rounds, least=0))
+
+    def decide(self, state: State, draws: Draws, among: Array | None = None) -> Choice:
+        xp = namespace(state.dual)
+        if state.round >= self.expanding:
+            low, up, S = self.intervals(state)
+            arm = self._best(restrict(up[:, 0], on_offer(S, among)), draws)
+            return self._choice(arm, up[:, 0], low[:, 1:])
+        _, M, E = self.sets(state)
+        M, E = on_offer(M, among), on_offer(E, among)
+        return self.widest(state, xp.where(xp.any(E, axis=1)[:, None], E, M), draws)

@@ -1,0 +1,54 @@
+"""CKB for functions that drift: the posterior is forgotten now and then."""
+
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from softbandit import checks
+from softbandit.checks import Floats
+from softbandit.errors import ArgumentError
+from softbandit.policy import About, Policy, Stage, StepPolicy
+
+
+@dataclass(frozen=True, eq=False)
+class TimeVarying(Policy):
+    """Run `policy` with its posterior reset every H rounds; the dual goes on.
+
+    Deng, Zhou et al. 2022, *Interference Constrained Beam Alignment for Time-Varying Channels
+    via Kernelized Bandits*. Written from a summary of it.
+
+    Parameters
+    ----------
+    policy
+        A CKB, or any policy with steps.
+    every
+        H.
+    """
+
+    policy: StepPolicy
+    every: int
+    horizon: int | None = field(init=False)
+
+    about: ClassVar[About] = About(
+        "CKB with its posterior reset every so often, for functions that drift",
+        "Deng, Zhou et al. 2022",
+        "how often to forget",
+        "dynamic regret and violation sublinear under slow drift (as published)",
+    )
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.policy, StepPolicy):
+            raise ArgumentError.of("policy", "a policy with steps", self.policy, "For example sb.CKB(...).")
+        checks.whole("every", self.every, least=1)
+        object.__setattr__(self, "horizon", self.policy.horizon)
+
+    @property
+    def arms(self) -> Floats:  # type: ignore[override]
+        return self.policy.arms
+
+    @property
+    def constraints(self) -> int:  # type: ignore[override]
+        return self.policy.constraints
+
+    def stage(self, round: int) -> Stage:
+        first = round - round % self.every
+        return Stage(self.policy, first, first + self.every, keeps_dual=True)
