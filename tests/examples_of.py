@@ -39,9 +39,14 @@ def problem(**settings):
     return sb.problems.rkhs(**{"arms": 30, "noise": 0.2, "seed": 1, **settings})
 
 
-def policy(the_problem=None, **settings):
+def policy(the_problem=None, kind=sb.CKB, **settings):
     the_problem = the_problem or problem()
-    return sb.CKB(**{**the_problem.settings(), "horizon": 60, **settings})
+    return kind(**{**the_problem.settings(), "horizon": 60, **settings})
+
+
+def safest(the_problem=None):
+    """The arm of least cost."""
+    return int((the_problem or problem()).costs.max(axis=1).argmin())
 
 
 POLICIES = {
@@ -53,6 +58,20 @@ POLICIES = {
     "CKB, two constraints": policy(problem(constraints=2, seed=5), explore="rand"),
     "CKB, unconstrained": policy(constraints=0, explore="ts"),
     "Doubling": sb.Doubling(policy(explore="rand", horizon=8)),
+    "TimeVarying": sb.baselines.TimeVarying(policy(width_scale=0.2), every=7),
+    "RPOL": policy(kind=sb.baselines.RPOL),
+    "POBO, two constraints": policy(problem(constraints=2, seed=5), kind=sb.baselines.POBO, width_scale=0.3),
+    "PDCBO": policy(kind=sb.baselines.PDCBO, slack=0.1),
+    "CONFIG": policy(kind=sb.baselines.CONFIG),
+    "EPBO": policy(kind=sb.baselines.EPBO, penalty=3.0),
+    "ConstrainedEI": policy(kind=sb.baselines.ConstrainedEI),
+    "ConstrainedTS": policy(kind=sb.baselines.ConstrainedTS),
+    "GPUCB": policy(kind=sb.baselines.GPUCB),
+    "GPTS": policy(kind=sb.baselines.GPTS),
+    "SafeOpt": policy(kind=sb.baselines.SafeOpt, safe=safest(), width_scale=0.3),
+    "SafeOpt, Lipschitz": policy(kind=sb.baselines.SafeOpt, safe=[safest()], lipschitz="arms"),
+    "StageOpt": policy(kind=sb.baselines.StageOpt, safe=safest(), lipschitz=20.0, stage_rounds=20),
+    "SGPUCB": policy(kind=sb.baselines.SGPUCB, safe=[safest(), safest()], initial_rounds=10),
 }
 
 

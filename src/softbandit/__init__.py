@@ -29,7 +29,7 @@ from softbandit.explore import (
 )
 from softbandit.kernels import Kernel, Linear, Matern, SquaredExponential, Tabular
 from softbandit.metrics import score
-from softbandit.simulate import simulate
+from softbandit.simulate import ComplaintWarning, simulate
 from softbandit.theory.optimum import randomized_optimum
 
 __version__ = "0.1.0"
@@ -39,6 +39,7 @@ __all__ = [
     "UCB",
     "Agent",
     "ArgumentError",
+    "ComplaintWarning",
     "Decision",
     "DecisionError",
     "Doubling",

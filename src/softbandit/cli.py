@@ -8,10 +8,12 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
+from rich.padding import Padding
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
 from softbandit import __version__, checks, problems
+from softbandit.baselines import POLICIES
 from softbandit.ckb import CKB
 from softbandit.errors import SoftbanditError
 from softbandit.experiments.compare import Result, compare
@@ -31,6 +33,15 @@ def about() -> None:
 def version() -> None:
     """Print the version."""
     console.print(__version__)
+
+
+@app.command()
+def policies() -> None:
+    """List the policies: what each does, who published it, what it must be told, what it promises."""
+    for name, (_, about) in POLICIES.items():
+        console.print(f"[bold]{name}[/bold]  ({about.citation})", highlight=False)
+        for label, text in (("", about.idea), ("needs", about.needs), ("promises", about.guarantee)):
+            console.print(Padding(f"{label}: {text}" if label else text, (0, 0, 0, 4)), markup=False, highlight=False)
 
 
 @app.command()

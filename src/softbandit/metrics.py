@@ -16,7 +16,7 @@ from softbandit.theory.optimum import best_arm, randomized_optimum
 class Scores:
     """Running totals after each round, (trials, rounds); the two violations have a last axis of m if m > 1."""
 
-    regret: Floats  # R: against the best feasible arm (NaN if no arm is feasible)
+    regret: Floats  # R: against the best feasible arm (NaN if no arm is feasible, or with contexts)
     strong_regret: Floats  # R_+: against pi*
     violation: Floats  # V = [sum g]_+
     positive_violation: Floats  # sum [g]_+
@@ -37,12 +37,13 @@ def score(trace: Trace, problem: Problem) -> Scores:
         got = Words(f"arm {trace.arms.max()}")
         raise ArgumentError.of("trace", f"one of this problem, with {len(problem.arms)} arms", got, "Check the pair.")
     f, g = problem.reward[trace.arms], problem.costs[trace.arms]  # (b, T), (b, T, m)
-    best = best_arm(problem.reward, problem.cost)
+    best = best_arm(problem.reward, problem.cost) if problem.contexts is None else None
+    optimum = randomized_optimum(problem.reward, problem.cost, problem.contexts)
     t = np.arange(1, f.shape[1] + 1)
     reward = np.cumsum(f, axis=1)
     return Scores(
         regret=t * (np.nan if best is None else problem.reward[best]) - reward,
-        strong_regret=t * randomized_optimum(problem.reward, problem.cost).value - reward,
+        strong_regret=t * optimum.value - reward,
         violation=drop_single(np.maximum(np.cumsum(g, axis=1), 0.0)),
         positive_violation=drop_single(np.cumsum(np.maximum(g, 0.0), axis=1)),
         violated_rounds=np.cumsum((g > 0).any(axis=2), axis=1),

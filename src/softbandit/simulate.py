@@ -1,5 +1,6 @@
 """The loop over rounds: a policy plays a problem, in many independent trials at once."""
 
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -80,13 +81,18 @@ def simulate(
         noise = draw(problem.draws(), seed, numbers, first, count, PROBLEM)
         assert state is not None
         for t, own, eta in zip(range(first, first + count), draws.rounds(), noise.rounds(), strict=True):
-            choice = step.decide(state, own)
+            choice = step.decide(state, own, problem.available(eta))
             reward, cost = problem.observe(choice.arm, eta)
             record.write(t, choice, state.dual, reward, cost)
             state = step.update(state, choice, reward, cost[:, :m])
+        _warn_of_complaints(step, state, numbers)
         if progress is not None:
             progress(count)
     return Trace(**record.columns(), trials=numbers, seed=seed)
+
+
+class ComplaintWarning(UserWarning):
+    """What was seen in some trials refutes what a policy was told."""
 
 
 class _Record:
@@ -115,6 +121,13 @@ class _Record:
             "cost_estimates": drop_single(self._dual[:, :, 1]),
         }
         return {name: np.ascontiguousarray(np.swapaxes(value, 0, 1)) for name, value in rows.items()}
+
+
+def _warn_of_complaints(step: StepPolicy, state: State, numbers: Sequence[int]) -> None:
+    complaint = step.complaint(state)
+    if complaint is not None and complaint[0].any():
+        trials = [numbers[int(i)] for i in np.flatnonzero(complaint[0])]
+        warnings.warn(f"In trials {trials}: {complaint[1]}", ComplaintWarning, stacklevel=3)
 
 
 def _trial_numbers(trials: int | Sequence[int]) -> Sequence[int]:

@@ -4,8 +4,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from softbandit import checks
-from softbandit.arrays import Array, DrawCount, Draws, drop_single
+from softbandit.arrays import Array, DrawCount, Draws, drop_single, namespace
 from softbandit.checks import Floats
 from softbandit.errors import ArgumentError, Words
 from softbandit.kernels import Kernel
@@ -29,6 +31,7 @@ class Problem:
     cost_bound: Any  # G: one number, or one a constraint
     slater: float  # delta, capped at 1
     name: str = "problem"
+    contexts: Any = None  # (n,): the context that each arm belongs to; one, drawn uniformly, is on offer each round
 
     def __post_init__(self) -> None:
         put = partial(object.__setattr__, self)
@@ -43,6 +46,12 @@ class Problem:
         checks.positive("reward_bound", self.reward_bound)
         checks.each_above("cost_bound", self.cost_bound, g.shape[1], least=0.0, strict=True)
         slater_margin(self.slater)
+        if self.contexts is not None:
+            contexts = np.unique(self.contexts, return_inverse=True)[1]
+            if contexts.shape != (len(self.arms),):
+                got = Words(f"shape {np.shape(self.contexts)}")
+                raise ArgumentError.of("contexts", f"one for each of {len(self.arms)} arms", got, "Check the shape.")
+            put("contexts", contexts)
 
     @property
     def costs(self) -> Floats:
@@ -54,8 +63,16 @@ class Problem:
         return int(self.costs.shape[1])
 
     def draws(self) -> DrawCount:
-        """Random numbers that one observation takes."""
-        return DrawCount(normal=1 + self.constraints)
+        """Random numbers that one round takes: the noise, and the context where there are several."""
+        return DrawCount(normal=1 + self.constraints, uniform=0 if self.contexts is None else 1)
+
+    def available(self, draws: Draws) -> Array | None:
+        """The arms on offer in a round, (trials, n); None for all."""
+        if self.contexts is None:
+            return None
+        xp = namespace(draws.uniform)
+        context = xp.floor(draws.uniform * (self.contexts.max() + 1))  # (trials, 1)
+        return self.contexts == context
 
     def observe(self, arm: Array, draws: Draws) -> tuple[Array, Array]:
         """Noisy reward (trials,) and costs (trials, m) at the arms (trials,)."""

@@ -30,31 +30,36 @@ class Slater(NamedTuple):
     weights: Floats
 
 
-def randomized_optimum(reward: Floats, cost: Floats) -> Optimum:
+def randomized_optimum(reward: Floats, cost: Floats, contexts: Any = None) -> Optimum:
     """max E_pi[f] subject to E_pi[g_i] <= 0, over mixtures pi of the arms.
 
-    `cost` is (n,) for one constraint, or (n, m).
+    `cost` is (n,) for one constraint, or (n, m). With `contexts` (n,), the context that each arm
+    belongs to, pi must give every context the same weight.
 
     >>> randomized_optimum([0.0, 1.0], [-1.0, 3.0])
     Optimum(value=0.25, weights=array([0.75, 0.25]))
     """
     f, g = functions(reward, cost)
+    if contexts is not None:
+        weights = _best_vertex(f, g, np.unique(contexts, return_inverse=True)[1])
+        return Optimum(float(f @ weights), weights)
     best = best_arm(f, g)
-    weights = _best_pair(f, g[:, 0], best) if g.shape[1] == 1 else _best_vertex(f, g)
+    weights = _best_pair(f, g[:, 0], best) if g.shape[1] == 1 else _best_vertex(f, g, np.zeros(len(f)))
     value = float(f @ weights)
     if best is not None and f[best] >= value:  # one arm does as well: say so, without rounding
         return Optimum(float(f[best]), np.eye(len(f))[best])
     return Optimum(value, weights)
 
 
-def _best_vertex(f: Floats, g: Floats) -> Floats:
-    """pi* by linear program."""
+def _best_vertex(f: Floats, g: Floats, contexts: Floats) -> Floats:
+    """pi* by linear program, with the same weight for every context."""
+    belongs = (contexts == np.unique(contexts)[:, None]).astype(float)
     x = _solve(
         c=-f / _unit(f),
         A_ub=(g / _units(g)).T,
         b_ub=np.zeros(g.shape[1]),
-        A_eq=np.ones((1, len(f))),
-        b_eq=[1.0],
+        A_eq=belongs,
+        b_eq=np.full(len(belongs), 1 / len(belongs)),
     )
     return _mixture(x)
 
