@@ -115,6 +115,7 @@ class CKB(StepPolicy):
         return assess(
             Subject(
                 name=f"{type(self).__name__} with {self.surrogate.describe()}",
+                arms=self.arms,
                 horizon=self.horizon,
                 bound=self.bounds[:, 0],
                 noise=self.surrogate.noise,
@@ -122,7 +123,7 @@ class CKB(StepPolicy):
                 features=[group.features for group, _ in modelled],
                 explorations=[exploration for _, exploration in modelled],
                 confidence=self.confidence,
-                theory_width=self.width == "theory",
+                width=self.width,
                 width_scale=self.width_scale,
                 projected=self.dual == "projected",
                 slater=self.slater,

@@ -1,11 +1,14 @@
 """The doubling trick: a policy that needs its horizon, run without one."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
+from softbandit import checks
 from softbandit.checks import Floats
 from softbandit.errors import ArgumentError
 from softbandit.policy import About, Policy, Stage, StepPolicy
+from softbandit.theory.bounds import Bound
+from softbandit.theory.ledger import Guarantees, Truth
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +42,11 @@ class Doubling(Policy):
             raise ArgumentError.of("policy", "a policy with a horizon", self.policy, "For example sb.CKB(...).")
 
     @property
+    def _first(self) -> int:
+        """H, the length of the first run."""
+        return self.policy.horizon
+
+    @property
     def arms(self) -> Floats:  # type: ignore[override]
         return self.policy.arms
 
@@ -46,9 +54,27 @@ class Doubling(Policy):
     def constraints(self) -> int:  # type: ignore[override]
         return self.policy.constraints
 
+    def guarantees(self, problem: Truth | None = None, runs: int = 3) -> Guarantees:
+        """The ledger for the first runs together: each has its own bound, and they add up."""
+        ledgers = [
+            self.policy.replace(horizon=self._first << k).guarantees(problem)
+            for k in range(checks.whole("runs", runs, least=1))
+        ]
+        bounds = [ledger.bound for ledger in ledgers if ledger.bound is not None]
+        last, T = ledgers[-1], sum(ledger.horizon for ledger in ledgers)
+        if len(bounds) < len(ledgers):
+            return last
+        whole = Bound(
+            theorem=f"{bounds[0].theorem}, in each of {len(bounds)} runs",
+            probability=1 - sum(1 - bound.probability for bound in bounds),
+            regret=sum(bound.regret for bound in bounds),
+            violation=sum(bound.violation for bound in bounds),
+        )
+        trivial = (last.trivial[0] * T / last.horizon, last.trivial[1] * T / last.horizon)
+        return replace(last, policy=f"Doubling of {last.policy}", horizon=T, bound=whole, trivial=trivial)
+
     def stage(self, round: int) -> Stage:
-        H = self.policy.horizon
-        assert H is not None
+        H = self._first
         k = (round // H + 1).bit_length() - 1  # run k has rounds (2^k - 1) H to (2^(k+1) - 1) H
         if k not in self._runs:  # only the latest is kept
             self._runs.clear()

@@ -21,6 +21,7 @@ from softbandit.features import Features
 from softbandit.kernels import Kernel
 from softbandit.posterior.finite import Finite
 from softbandit.surrogate import Surrogate, model, norm_bounds
+from softbandit.theory.ledger import Guarantees, Truth
 
 TIE = 1e-12  # acquisition values this close, relative to their terms, are ties
 
@@ -76,6 +77,12 @@ class Policy(ABC):
     @abstractmethod
     def stage(self, round: int) -> Stage:
         """The policy in force in that round (counted from 0)."""
+
+    def guarantees(self, problem: Truth | None = None) -> Guarantees:
+        """The ledger of the policy's guarantee. Only CKB's is worked out here."""
+        name, horizon = type(self).__name__, self.horizon or 0
+        why_not = f"softbandit works out no theorem for {name}; its authors' claim: {self.about.guarantee}"
+        return Guarantees(name, horizon, (), "not decided", "it is made for CKB", None, why_not)
 
 
 @dataclass(frozen=True, eq=False)

@@ -93,6 +93,19 @@ def test_theorem_2_by_hand():
     assert bound.probability == pytest.approx(0.8)
 
 
+@pytest.mark.parametrize("bad", [{"confidence": 1.5}, {"slack": 0.4}, {"width_scale": 0.1}])
+def test_a_setting_without_a_bound_is_refused(bad):
+    from dataclasses import replace
+
+    with pytest.raises(sb.ArgumentError, match="expected.*got"):
+        replace(SETTING, **bad)
+
+
+def test_a_condition_that_fails_has_no_bound():
+    with pytest.raises(sb.ArgumentError, match="one that is satisfied, got 'not satisfied'"):
+        theorem_2(SETTING, condition([sb.Greedy(), sb.UCB()]))
+
+
 def test_bounds_grow_slower_than_the_horizon():
     problem = examples_of.problem(seed=1)
     bounds = [examples_of.policy(problem, horizon=T).guarantees(problem).bound for T in (10**3, 10**4, 10**5)]

@@ -113,6 +113,18 @@ def test_the_papers_rates():
         gain_rate(sb.Tabular(np.eye(2)), 1)
 
 
+def test_other_bad_input_is_refused():
+    phi = features(sb.Linear(), np.eye(2))
+    for call in (
+        lambda: spectral_gain(phi, -5, 1.0),
+        lambda: spectral_gain(phi, 5, 0.0),
+        lambda: realised_gain(phi, np.array([0]), -1.0),
+        lambda: gain_rate(sb.Linear(), 0),
+    ):
+        with pytest.raises(sb.ArgumentError, match="expected.*got"):
+            call()
+
+
 @pytest.mark.parametrize("bad", [{"rounds": 0}, {"regularisation": 0.0}, {"steps": 0}])
 def test_bad_input_is_refused(bad):
     phi = features(sb.Linear(), np.eye(2))

@@ -66,9 +66,17 @@ def test_what_cannot_be_known_is_unknown():
     assert status(thompson)["pi* sits on one arm"] == UNKNOWN
     assert not thompson.covered
     assert "only where pi* sits on one arm" in thompson.why_not
-    own = examples_of.policy(ONE_ARM, width=3.0).guarantees()
-    assert status(own)["width at least beta_t"] == UNKNOWN
-    assert not own.covered
+    for width in (1e6, np.array([1e6, 1e6]), lambda t: 1e6):
+        own = examples_of.policy(ONE_ARM, width=width).guarantees()
+        assert status(own)["width at least beta_t"] == UNKNOWN
+        assert own.verdict == "not decided"
+        assert not own.covered
+
+
+def test_a_width_of_ones_own_below_the_theorys_is_violated():
+    ledger = examples_of.policy(ONE_ARM, width=0.01).guarantees()
+    assert status(ledger)["width at least beta_t"] == VIOLATED
+    assert ledger.verdict == "not decided"
 
 
 @pytest.mark.parametrize(
@@ -110,9 +118,102 @@ def test_slack_needs_a_cap_above_the_tightened_dual():
     """With slack the optimal dual is bounded by 2 B / (delta - epsilon), not 2 B / delta."""
     policy = examples_of.policy(ONE_ARM, slack=ONE_ARM.slater / 2)
     row = next(row for row in policy.guarantees().rows if row.assumption == "rho above phi*")
-    assert row.status == VIOLATED  # 4 B / delta is exactly the bound at epsilon = delta / 2
+    assert row.status == UNKNOWN  # 4 B / delta is exactly the bound on phi* at epsilon = delta / 2
     wider = policy.replace(rho=8.1 * ONE_ARM.reward_bound / ONE_ARM.slater)
     assert wider.guarantees().covered
+
+
+def test_with_slack_the_optimum_is_that_of_the_tightened_problem():
+    problem = next(
+        p
+        for p in (examples_of.problem(seed=seed) for seed in range(100))
+        if [(sb.randomized_optimum(p.reward, p.cost + slack).weights > 0).sum() for slack in (0.0, 0.4 * p.slater)]
+        == [1, 2]
+    )
+    policy = examples_of.policy(problem, explore="ts", rho=1e3)
+    assert status(policy.guarantees(problem))["pi* sits on one arm"] == VERIFIED
+    tightened = policy.replace(slack=0.4 * problem.slater)
+    assert status(tightened.guarantees(problem))["pi* sits on one arm"] == VIOLATED
+
+
+def test_a_problem_that_is_not_the_policys_is_refused():
+    policy = examples_of.policy(ONE_ARM)
+    moved = sb.problems.Problem(**{**vars(ONE_ARM), "arms": 3 * ONE_ARM.arms})
+    for other in (examples_of.problem(constraints=2, seed=5), examples_of.problem(arms=9), moved, "problem"):
+        with pytest.raises(sb.ArgumentError, match="problem: expected"):
+            policy.guarantees(other)
+
+
+def test_an_infeasible_problem_is_a_violated_assumption():
+    problem = sb.problems.Problem(**{**vars(ONE_ARM), "cost": np.abs(ONE_ARM.cost) + 0.1})
+    ledger = examples_of.policy(ONE_ARM, cost_bound=100.0).guarantees(problem)
+    assert status(ledger)["Slater's condition"] == VIOLATED
+    assert "no mixture of arms" in ledger.why_not
+
+
+def test_a_margin_can_be_verified_that_was_not_given():
+    settings = {**MIXED.settings(), "slater": None}
+    ledger = sb.CKB(**settings, horizon=60, rho=1e3).guarantees(MIXED)
+    assert status(ledger)["Slater's condition"] == VERIFIED
+    assert ledger.covered
+
+
+def test_without_constraints_thompson_is_covered():
+    assert examples_of.policy(MIXED, explore="ts", constraints=0).guarantees(MIXED).covered
+    assert examples_of.policy(MIXED, explore="ts", constraints=0).guarantees().covered
+
+
+def test_a_coarse_factorisation_is_violated():
+    phi = sb.theory.features(ONE_ARM.kernel, ONE_ARM.arms, tolerance=0.1)
+    ledger = examples_of.policy(ONE_ARM, factors=[phi]).guarantees(ONE_ARM)
+    assert status(ledger)["kernel kept whole"] == VIOLATED
+
+
+def test_the_constants_can_be_read():
+    constants = examples_of.policy(ONE_ARM, explore="rand").guarantees(ONE_ARM).constants
+    assert set(constants) == {"p_1", "p_2", "p_3", "p_4", "C'", "c1", "c2", "gamma_T"}
+    assert constants["p_1"] == 0.1
+    assert constants["p_3"] == pytest.approx(0.02517, rel=1e-3)
+    assert len(constants["c1"]) == len(constants["c2"]) == 2
+
+
+def test_too_little_confidence_leaves_no_bound():
+    ledger = examples_of.policy(ONE_ARM, explore="rand", confidence=0.6).guarantees(ONE_ARM)
+    assert not ledger.covered
+    assert "leaves no probability" in ledger.why_not
+
+
+class Coin:
+    def draws(self, rank):
+        return sb.DrawCount(uniform=1)
+
+    def estimate(self, belief, width, draws):
+        return belief.mean + width * (draws.uniform < 0.5) * belief.std
+
+
+def test_your_own_exploration_is_covered_on_evidence():
+    ledger = examples_of.policy(ONE_ARM, explore=Coin(), explore_cost="rand").guarantees(ONE_ARM)
+    assert ledger.covered
+    assert np.isfinite(ledger.bound.regret)
+    assert ledger.bound.probability == pytest.approx(1 - 0.2 - 0.01)
+    assert "Monte Carlo" in str(ledger)
+    assert status(ledger)["draws independent"] == GIVEN
+
+
+def test_doubling_adds_its_runs_up():
+    policy = examples_of.policy(ONE_ARM, horizon=100)
+    whole = sb.Doubling(policy).guarantees(ONE_ARM, runs=2)
+    parts = [policy.replace(horizon=T).guarantees(ONE_ARM).bound for T in (100, 200)]
+    assert whole.bound.regret == pytest.approx(sum(part.regret for part in parts))
+    assert whole.bound.probability == pytest.approx(0.8)
+    assert whole.horizon == 300
+    assert not sb.Doubling(policy.replace(explore="greedy")).guarantees(ONE_ARM).covered
+
+
+def test_other_policies_say_that_nothing_is_worked_out_for_them():
+    ledger = examples_of.POLICIES["RPOL"].guarantees()
+    assert not ledger.covered
+    assert "no theorem for RPOL" in str(ledger)
 
 
 def test_it_prints_within_eighty_columns_and_exports_to_json():

@@ -15,7 +15,10 @@ from typing import NamedTuple
 import numpy as np
 
 from softbandit.checks import Floats
-from softbandit.theory.certificates import Condition
+from softbandit.errors import ArgumentError
+from softbandit.theory.certificates import SATISFIED, Condition
+from softbandit.theory.slater import checked_slack
+from softbandit.theory.widths import checked_confidence
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +37,14 @@ class Setting:
     rho: float
     V: Floats  # (m,)
     dual_bound: float  # at least max_i phi*_i of the tightened problem; 2 B / (delta - epsilon) always is
+
+    def __post_init__(self) -> None:
+        checked_confidence(self.confidence)
+        if self.slack:
+            checked_slack(self.slack, self.slater)
+        if not self.width_scale >= 1:
+            remedy = "A width below the theory's has no bound."
+            raise ArgumentError.of("width_scale", "at least 1", self.width_scale, remedy)
 
     @property
     def beta(self) -> Floats:
@@ -74,6 +85,8 @@ def theorem_2(setting: Setting, condition: Condition) -> Bound:
     T1 + T2 <= (c_f S_f + rho sum_i c_i S_i) / p_4 + D C' + M sqrt(2 T ln(2^m / alpha)), with
     D = 4 B + 4 rho sum_i G_i and M = D (1 + max_t p_2t) + (c_f + rho sum_i c_i) / p_4.
     """
+    if condition.verdict != SATISFIED:
+        raise ArgumentError.of("condition", "one that is satisfied", condition.verdict, condition.reason + ".")
     T, m = setting.horizon, len(setting.V)
     weight = np.append(1.0, np.full(m, setting.rho))  # of each output in the acquisition, at most
     c = setting.beta * (1 + condition.reach(T))
@@ -81,8 +94,8 @@ def theorem_2(setting: Setting, condition: Condition) -> Bound:
     M = D * (1 + condition.p_2(1)) + float(weight @ c) / condition.p_4
     chi = float(weight @ (c * setting.deviation_sum)) / condition.p_4 + D * condition.total(T)
     # The martingale bound holds for one phi; it is needed for each corner of [0, rho]^m.
-    chi += M * math.sqrt(2 * T * math.log(2**m / setting.confidence))
-    return _bound("Theorem 3.6", 1 - 2 * setting.confidence, setting, chi, chi)
+    chi += M * math.sqrt(2 * T * (m * math.log(2) - math.log(setting.confidence)))
+    return _bound("Theorem 3.6", 1 - 2 * setting.confidence - sum(condition.doubts), setting, chi, chi)
 
 
 def _bound(theorem: str, probability: float, s: Setting, chi_0: float, chi_rho: float) -> Bound:

@@ -13,9 +13,8 @@ over pi*; the truncation that follows needs it at each arm. See docs/theory.md.)
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import singledispatch
 from typing import Any
 
 import numpy as np
@@ -36,56 +35,51 @@ from softbandit.theory.law import ROUNDING, USABLE, Law, Trial
 from softbandit.theory.sampling import sampled_law
 
 
-@singledispatch
-def law(exploration: Any, trial: Trial) -> Law:
-    """The law of an exploration's deviation; an unknown exploration is sampled."""
-    return sampled_law(exploration, trial)
+def law(exploration: Exploration, trial: Trial) -> Law:
+    """The law of an exploration's deviation: in closed form for the built-in ones, else by sampling.
+
+    A subclass may do anything, so it is sampled too.
+    """
+    known = CLOSED_FORMS.get(type(exploration))
+    found = known(exploration, trial) if known else None
+    return sampled_law(exploration, trial) if found is None else found
 
 
-@law.register
-def _(exploration: UCB, trial: Trial) -> Law:
+def _ucb(exploration: Any, trial: Trial) -> Law:
     p = float(trial.scale >= 1)
     return Law((p, p), lambda _: trial.scale, 0.0, sure=True)
 
 
-@law.register
-def _(exploration: Greedy, trial: Trial) -> Law:
+def _greedy(exploration: Any, trial: Trial) -> Law:
     return Law((0.0, 0.0), lambda _: 0.0, 0.0, sure=True)
 
 
-@law.register
-def _(exploration: Thompson, trial: Trial) -> Law:
+def _thompson(exploration: Any, trial: Trial) -> Law:
     """h_t(x) ~ N(mu, beta^2 sigma^2) at each of n arms; together by the union bound."""
     n, p = len(trial.features.diag), upper_tail(_threshold(trial.scale))
     return Law((p, p), lambda q: trial.scale * math.sqrt(2 * math.log(n / q)), 0.0, sure=False, one_arm=True)
 
 
-@law.register
-def _(exploration: RandUCB, trial: Trial) -> Law:
-    return z_law(exploration.distribution, exploration, trial)
+def _rand_ucb(exploration: Any, trial: Trial) -> Law | None:
+    """One Z_t for all arms, so no union bound."""
+    distribution = exploration.distribution
+    if type(distribution) is Gaussian:
+        p = upper_tail(_threshold(trial.scale))
+        return Law((p, p), lambda q: trial.scale * math.sqrt(2 * math.log(1 / q)), 0.0, sure=False)
+    if type(distribution) is UniformDiscrete:
+        points = np.linspace(0, 2, distribution.points)
+        return _discrete(points, np.full(len(points), 1 / len(points)), trial)
+    if type(distribution) is TruncatedGaussian:
+        return _discrete(*distribution.support(), trial)
+    return None
 
 
-@singledispatch
-def z_law(distribution: Any, exploration: RandUCB, trial: Trial) -> Law:
-    """The law of Z_t: one for all arms, so no union bound."""
-    return sampled_law(exploration, trial)
-
-
-@z_law.register
-def _(distribution: Gaussian, exploration: RandUCB, trial: Trial) -> Law:
-    p = upper_tail(_threshold(trial.scale))
-    return Law((p, p), lambda q: trial.scale * math.sqrt(2 * math.log(1 / q)), 0.0, sure=False)
-
-
-@z_law.register
-def _(distribution: UniformDiscrete, exploration: RandUCB, trial: Trial) -> Law:
-    points = np.linspace(0, 2, distribution.points)
-    return _discrete(points, np.full(len(points), 1 / len(points)), trial)
-
-
-@z_law.register
-def _(distribution: TruncatedGaussian, exploration: RandUCB, trial: Trial) -> Law:
-    return _discrete(*distribution.support(), trial)
+CLOSED_FORMS: dict[type, Callable[[Any, Trial], Law | None]] = {
+    UCB: _ucb,
+    Greedy: _greedy,
+    Thompson: _thompson,
+    RandUCB: _rand_ucb,
+}
 
 
 def _discrete(points: Floats, probability: Floats, trial: Trial) -> Law:
@@ -117,6 +111,7 @@ class Condition:
     laws: Sequence[Law]
     verdict: str
     reason: str
+    doubts: Sequence[float] = ()  # with which sampled laws may be wrong
 
     @property
     def p_3(self) -> float:
@@ -125,15 +120,11 @@ class Condition:
 
     def p_2(self, t: int) -> float:
         """At least P(not E_conc) in round t."""
-        if all(law.sure for law in self.laws):
-            return 0.0
-        return max(self.p_3 / (2 * t * t), sum(law.least for law in self.laws))
+        return self._left_over + (0.0 if self._sure else self.p_3 / (2 * t * t))
 
     def total(self, T: int) -> float:
-        """C', at least the sum of p_2t over T rounds."""
-        if all(law.sure for law in self.laws):
-            return 0.0
-        return self.p_3 * math.pi**2 / 12 + T * sum(law.least for law in self.laws)
+        """C', at least the sum of p_2t over T rounds; of sampled laws it grows with T."""
+        return T * self._left_over + (0.0 if self._sure else self.p_3 * math.pi**2 / 12)
 
     @property
     def p_4(self) -> float:
@@ -141,8 +132,17 @@ class Condition:
 
     def reach(self, T: int) -> Floats:
         """c2 / beta_t of each output, for all rounds up to T."""
-        unsure = sum(not law.sure for law in self.laws)
-        return np.array([law.reach(self.p_2(T) / max(unsure, 1)) for law in self.laws])
+        share = self.p_3 / (2 * T * T) / max(1, sum(not law.sure for law in self.laws))
+        return np.array([law.reach(law.least + share) for law in self.laws])
+
+    @property
+    def _sure(self) -> bool:
+        return all(law.sure for law in self.laws)
+
+    @property
+    def _left_over(self) -> float:
+        """What sampling cannot exclude, in any round."""
+        return sum(law.least for law in self.laws)
 
 
 def certify(explorations: Sequence[Exploration], trials: Sequence[Trial], one_arm: bool | None = None) -> Condition:
@@ -152,24 +152,33 @@ def certify(explorations: Sequence[Exploration], trials: Sequence[Trial], one_ar
     """
     if len(explorations) != len(trials):
         raise ArgumentError.of("trials", f"one for each of {len(explorations)} explorations", len(trials), "Pair them.")
-    laws = [law(each, trial) for each, trial in zip(explorations, trials, strict=True)]
-    return Condition(laws, *_verdict(laws, trials[0].scale, one_arm))
+    if not explorations:
+        raise ArgumentError.of("explorations", "at least the reward's", explorations, "Pass one for each output.")
+    known: dict[tuple[int, int], Law] = {}
+    for each, trial in zip(explorations, trials, strict=True):
+        if (id(each), id(trial)) not in known:
+            known[id(each), id(trial)] = law(each, trial)
+    laws = [known[id(each), id(trial)] for each, trial in zip(explorations, trials, strict=True)]
+    doubts = [trial.doubt for each, trial in zip(laws, trials, strict=True) if each.sampled]
+    return Condition(laws, *_verdict(laws, trials[0].scale, one_arm), doubts)
 
 
 def _verdict(laws: Sequence[Law], scale: float, one_arm: bool | None) -> tuple[str, str]:
     condition = Condition(laws, "", "")
     low, high = condition.p_3, math.prod(law.anti[1] for law in laws)
-    sampled = any(law.method != "closed form" for law in laws)
-    if high <= (USABLE if sampled else 0.0):
-        return FAILED, f"P(E_anti) >= p_3 > 0 fails: p_3 is {f'at most {high:.1e}' if sampled else '0'}"
+    for law in laws:
+        if law.anti[1] <= (USABLE if law.sampled else 0.0):
+            much = f"at most {law.anti[1]:.1e}, too small to use" if law.sampled else "0"
+            return FAILED, f"P(E_anti) >= p_3 > 0 fails: for one output it is {much}"
     if scale < 1:
         formally = f"; formally p_3 = {low:.1e} > 0, but the bound is void" if low > 0 else ""
         return FAILED, f"c1 = beta_t asks for the theory's width, and this is {scale:g} of it{formally}"
     if any(law.one_arm for law in laws) and not one_arm:
         how = "it mixes several" if one_arm is False else "not known here"
-        return OPEN, f"P(E_anti) is known for Thompson sampling only where pi* sits on one arm: {how}"
-    p_2 = condition.p_2(1)
+        return OPEN, f"P(E_anti) of this exploration is known only where pi* sits on one arm: {how}"
+    p_2, sampled = condition.p_2(1), any(law.sampled for law in laws)
     if p_2 < low:
         falling = " / t^2" if p_2 and not sampled else ""
-        return SATISFIED, f"p_3 = {low:.3g} > p_2t = {p_2:.2g}{falling}"
+        evidence = ", on Monte Carlo evidence" if sampled else ""
+        return SATISFIED, f"p_3 = {low:.3g} > p_2t = {p_2:.2g}{falling}{evidence}"
     return OPEN, f"p_3 > p_2t is open: p_3 in [{low:.2g}, {high:.2g}], p_2t at most {p_2:.2g}"

@@ -7,7 +7,6 @@ design comes with a bound on what any other could add.
 
 import math
 from dataclasses import dataclass, replace
-from functools import singledispatch
 from typing import NamedTuple
 
 import numpy as np
@@ -41,6 +40,7 @@ def realised_gain(features: Features, arms: NDArray[np.int64], regularisation: f
     >>> realised_gain(phi, np.array([0, 1, 1]), 1.0) / math.log(2)
     array([0.5       , 1.        , 1.29248125])
     """
+    checks.positive("regularisation", regularisation)
     runs = np.atleast_2d(arms)
     played, runs = np.unique(runs, return_inverse=True)
     seen = replace(features, phi=features.phi[played], diag=features.diag[played])
@@ -91,7 +91,8 @@ def spectral_gain(features: Features, rounds: int | NDArray[np.int64], regularis
     eigenvalues fill up to a level, m_s = [w - lambda / kappa_s]_+. Where that is smaller, the
     bound by the rank r and the largest k(x, x) is given: r/2 ln(1 + T k / (r lambda)).
     """
-    T, lam = np.atleast_1d(rounds), checks.positive("regularisation", regularisation)
+    lam = checks.positive("regularisation", regularisation)
+    T = np.array([checks.whole("rounds", t, least=0) for t in np.atleast_1d(rounds)])
     kappa = np.asarray(np.linalg.eigvalsh(features.phi.T @ features.phi)[::-1], dtype=np.float64)
     cost = lam / kappa[kappa > 0]  # ascending: the level at which a direction begins to pay
     filled = np.array([_fill(cost, float(t)) for t in T])
@@ -122,34 +123,22 @@ class Rate(NamedTuple):
         return f"O({self.formula})"
 
 
-@singledispatch
 def gain_rate(kernel: Kernel, dimension: int) -> Rate:
     """The paper's rate of gamma_t on a compact convex set in that many dimensions (section 2).
 
     >>> print(gain_rate(Matern(0.2, nu=1.5), 2))
     O(t^0.667 ln t)
     """
+    d = checks.whole("dimension", dimension, least=1)
+    match kernel:
+        case SquaredExponential():
+            return Rate(f"(ln t)^{d + 1}", 0.0)
+        case Matern(nu=nu):
+            degree = d * (d + 1) / (2 * nu + d * (d + 1))
+            return Rate(f"t^{degree:.3f} ln t", degree)
+        case Linear():
+            return Rate(f"{d} ln t", 0.0)
+        case Scaled(kernel=inner):
+            return gain_rate(inner, d)
     remedy = "Use greedy_gain or spectral_gain on the arms instead."
     raise ArgumentError.of("kernel", "squared exponential, Matern or linear", kernel, remedy)
-
-
-@gain_rate.register
-def _(kernel: SquaredExponential, dimension: int) -> Rate:
-    return Rate(f"(ln t)^{dimension + 1}", 0.0)
-
-
-@gain_rate.register
-def _(kernel: Matern, dimension: int) -> Rate:
-    d = dimension * (dimension + 1)
-    degree = d / (2 * kernel.nu + d)
-    return Rate(f"t^{degree:.3f} ln t", degree)
-
-
-@gain_rate.register
-def _(kernel: Linear, dimension: int) -> Rate:
-    return Rate(f"{dimension} ln t", 0.0)
-
-
-@gain_rate.register
-def _(kernel: Scaled, dimension: int) -> Rate:
-    return gain_rate(kernel.kernel, dimension)

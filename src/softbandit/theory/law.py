@@ -19,7 +19,7 @@ class Law:
     least: float  # the smallest p for which `reach` can say anything; 0 where it holds surely
     sure: bool  # the deviation is bounded: `reach` does not depend on p
     one_arm: bool = False  # `anti` holds only where pi* sits on one arm
-    method: str = "closed form"
+    sampled: bool = False  # by Monte Carlo
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,3 +37,4 @@ class Trial:
     samples: int = 20_000
     seed: int = 0
     doubt: float = 0.01  # with which a Monte Carlo interval may be wrong
+    horizon: int = 10_000  # T: the longest run for which it is asked

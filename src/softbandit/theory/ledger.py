@@ -4,28 +4,32 @@ import json
 import math
 import textwrap
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
-from typing import Any, Protocol
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from softbandit.checks import Floats
+from softbandit.errors import ArgumentError, Words
 from softbandit.explore import UCB, Exploration
 from softbandit.features import Features
 from softbandit.theory.bounds import Bound, Setting, theorem_1, theorem_2
-from softbandit.theory.certificates import SATISFIED, Condition, certify
+from softbandit.theory.certificates import CLOSED_FORMS, FAILED, OPEN, SATISFIED, Condition, certify
 from softbandit.theory.gain import greedy_gain, spectral_gain
 from softbandit.theory.law import Trial
 from softbandit.theory.optimum import largest_margin, optimal_dual, randomized_optimum
 
 GIVEN, VERIFIED, VIOLATED, UNKNOWN = "given", "verified", "violated", "unknown"
 DESIGN_STEPS = 400  # of the design that bounds the information gain
+EXACT = 1e-9  # what the factors of a kernel may miss
 SLIGHT = 1e-6  # relative: what rounding may do to a norm or a margin
 
 
 class Truth(Protocol):
     """What a problem knows: enough to verify assumptions on it."""
 
+    @property
+    def arms(self) -> Floats: ...
     @property
     def reward(self) -> Floats: ...
     @property
@@ -39,6 +43,7 @@ class Subject:
     """A policy, as far as its guarantee goes. Lists over outputs have the reward first, then each cost."""
 
     name: str
+    arms: Floats
     horizon: int
     bound: Floats
     noise: Floats
@@ -46,13 +51,24 @@ class Subject:
     features: Sequence[Features]
     explorations: Sequence[Exploration]
     confidence: float
-    theory_width: bool
+    width: Any  # "theory", or the user's own
     width_scale: float
     projected: bool  # the dual is that of Algorithm 1
     slater: float | None
     slack: float
     rho: float
     V: Floats
+
+    @property
+    def built_in(self) -> bool:
+        return all(type(each) in CLOSED_FORMS for each in self.explorations)
+
+
+class Facts(NamedTuple):
+    """What a problem says of the optimum of the constraints, tightened by the slack; None where it says nothing."""
+
+    price: float | None  # the largest optimal dual
+    target: Floats | None  # the optimal mixture
 
 
 @dataclass(frozen=True)
@@ -73,7 +89,8 @@ class Guarantees:
     reason: str  # which inequality decides it
     bound: Bound | None
     why_not: str | None  # why there is no bound
-    trivial: tuple[float, float] = field(default=(math.inf, math.inf))  # 2 B T and the largest G_i T
+    constants: dict[str, Any] = field(default_factory=dict)  # of the sufficient condition, where it is satisfied
+    trivial: tuple[float, float] = (math.inf, math.inf)  # 2 B T and the largest G_i T
 
     @property
     def covered(self) -> bool:
@@ -87,13 +104,13 @@ class Guarantees:
         return json.dumps(_finite(self.to_dict()), indent=2)
 
     def __str__(self) -> str:
-        lines = [f"Guarantees of {self.policy}, T = {self.horizon:,}", ""]
+        lines = [*_wrapped("Guarantees of ", f"{self.policy}, T = {self.horizon:,}"), ""]
         for row in self.rows:
             lines += _wrapped(f"{row.status:9}{row.assumption:26}", row.detail)
         lines += ["", *_wrapped("sufficient condition: ", f"{self.verdict}; {self.reason}"), ""]
         if self.bound is None:
             return "\n".join([*lines, *_wrapped("NOT COVERED. ", str(self.why_not))])
-        lines.append(f"COVERED by {self.bound.theorem}, with probability at least {self.bound.probability:g}:")
+        lines += _wrapped("COVERED by ", f"{self.bound.theorem}, with probability at least {self.bound.probability:g}:")
         lines.append(_against("R_+(T)", self.bound.regret, self.trivial[0], "2 B T"))
         if self.trivial[1]:
             lines.append(_against("V(T)  ", self.bound.violation, self.trivial[1], "G T"))
@@ -103,27 +120,79 @@ class Guarantees:
 def assess(subject: Subject, problem: Truth | None = None) -> Guarantees:
     """The ledger of a policy; with a problem, assumptions are verified on it."""
     s = subject
-    price = None if problem is None else _dual_price(s, problem)
-    one_arm = None if problem is None else _on_one_arm(problem)
-    condition = certify(s.explorations, _trials(s, problem), one_arm)
+    if problem is not None:
+        _check_fit(s, problem)
+    facts = _facts(s, problem)
+    one_arm = None if facts.target is None else bool((facts.target > 0).sum() == 1)
+    condition = _condition(s, facts.target, one_arm)
     rows = [
         *_norms(s, problem),
         _kernel(s),
+        _factorised(s),
         _noise(s, problem),
         _regularisation(s),
         _width(s),
-        _horizon(s),
-        Row("draws independent", VERIFIED, "every output has its own"),
+        Row("at most T rounds", GIVEN, f"T = {s.horizon:,}"),
+        _independent(s),
     ]
     if len(s.V):
-        rows += [_slater(s, problem), _cap(s, price), _dual(s)]
-    if any(law.one_arm for law in condition.laws):
+        rows += [_slater(s, problem), _cap(s, facts.price), _dual(s)]
+    if len(s.V) and any(law.one_arm for law in condition.laws):
         rows.append(_one_arm(one_arm))
     why_not = _obstacle(rows, condition)
-    bound = None if why_not else _bound(s, condition, price)
-    m_bounds = s.bound[1:]
-    trivial = (2 * float(s.bound[0]) * s.horizon, float(m_bounds.max(initial=0.0)) * s.horizon)
-    return Guarantees(s.name, s.horizon, rows, condition.verdict, condition.reason, bound, why_not, trivial)
+    bound, constants = (None, {}) if why_not else _bound(s, condition, facts.price)
+    if bound is not None and bound.probability <= 0:
+        why_not = f"confidence = {s.confidence:g} leaves no probability: the bound fails with 2 alpha or more"
+        bound = None
+    trivial = (2 * float(s.bound[0]) * s.horizon, float(s.bound[1:].max(initial=0.0)) * s.horizon)
+    reason = condition.reason
+    return Guarantees(s.name, s.horizon, rows, condition.verdict, reason, bound, why_not, constants, trivial)
+
+
+def _check_fit(s: Subject, problem: Truth) -> None:
+    if not all(hasattr(problem, name) for name in ("arms", "reward", "costs", "noise")):
+        raise ArgumentError.of("problem", "a problem", problem, "For example sb.problems.rkhs().")
+    if len(s.V) not in (0, problem.costs.shape[1]):
+        got = Words(f"{problem.costs.shape[1]}")
+        raise ArgumentError.of("problem", f"the policy's {len(s.V)} constraints", got, "Pass the problem it is for.")
+    if not np.array_equal(s.arms, problem.arms):
+        remedy = "Build the policy with **problem.settings()."
+        raise ArgumentError.of("problem", "the policy's arms", Words("others"), remedy)
+
+
+def _facts(s: Subject, problem: Truth | None) -> Facts:
+    if problem is None:
+        return Facts(None, None)
+    if not len(s.V):
+        return Facts(None, np.eye(len(problem.reward))[int(problem.reward.argmax())])
+    tightened = problem.costs + s.slack
+    if largest_margin(tightened).margin <= 0:
+        return Facts(None, None)
+    price = float(optimal_dual(problem.reward, tightened).price.max())
+    return Facts(price, randomized_optimum(problem.reward, tightened).weights)
+
+
+def _condition(s: Subject, target: Floats | None, one_arm: bool | None) -> Condition:
+    log_term = math.log(len(s.bound) / s.confidence)
+    trials = [
+        Trial(
+            features=phi,
+            regularisation=float(lam),
+            bound=float(B),
+            noise=float(R),
+            log_term=log_term,
+            scale=s.width_scale,
+            sign=1.0 if i == 0 else -1.0,
+            target=target,
+            seed=i,
+            horizon=s.horizon,
+        )
+        for i, (phi, lam, B, R) in enumerate(zip(s.features, s.regularisation, s.bound, s.noise, strict=True))
+    ]
+    found = certify(s.explorations, trials, True if not len(s.V) else one_arm)
+    if isinstance(s.width, str) or found.verdict == FAILED:
+        return found
+    return replace(found, verdict=OPEN, reason="c1 = beta_t asks for the theory's width, and this is your own")
 
 
 def _obstacle(rows: Sequence[Row], condition: Condition) -> str | None:
@@ -136,21 +205,12 @@ def _obstacle(rows: Sequence[Row], condition: Condition) -> str | None:
     return "; ".join(f"{row.assumption}: {row.detail}" for row in unknown) or None
 
 
-def _bound(s: Subject, condition: Condition, price: float | None) -> Bound:
-    T = s.horizon
-    gain = np.empty(len(s.bound))
-    known: dict[tuple[int, float], float] = {}
-    for i, (phi, lam) in enumerate(zip(s.features, s.regularisation, strict=True)):
-        key = (id(phi), float(lam))
-        if key not in known:
-            design = greedy_gain(phi, T, lam, steps=DESIGN_STEPS).upper[-1]
-            known[key] = float(min(design, spectral_gain(phi, T, lam)[0]))
-        gain[i] = known[key]
+def _bound(s: Subject, condition: Condition, price: float | None) -> tuple[Bound, dict[str, Any]]:
     setting = Setting(
-        horizon=T,
+        horizon=s.horizon,
         bound=s.bound,
         noise=s.noise,
-        gain=gain,
+        gain=_gains(s),
         regularisation=s.regularisation,
         confidence=s.confidence,
         width_scale=s.width_scale,
@@ -160,17 +220,29 @@ def _bound(s: Subject, condition: Condition, price: float | None) -> Bound:
         V=s.V,
         dual_bound=_dual_bound(s) if price is None else price,
     )
-    ucb = all(isinstance(each, UCB) for each in s.explorations)
-    return theorem_1(setting) if ucb else theorem_2(setting, condition)
+    reach = condition.reach(s.horizon)
+    constants = {
+        "p_1": s.confidence,
+        "p_2": condition.p_2(1),
+        "p_3": condition.p_3,
+        "p_4": condition.p_4,
+        "C'": condition.total(s.horizon),
+        "c1": setting.beta.tolist(),
+        "c2": (setting.beta * reach).tolist(),
+        "gamma_T": setting.gain.tolist(),
+    }
+    ucb = all(type(each) is UCB for each in s.explorations)
+    return theorem_1(setting) if ucb else theorem_2(setting, condition), constants
 
 
-def _trials(s: Subject, problem: Truth | None) -> list[Trial]:
-    target = None if problem is None else randomized_optimum(problem.reward, problem.costs).weights
-    log_term = math.log(len(s.bound) / s.confidence)
-    return [
-        Trial(phi, float(lam), float(B), float(R), log_term, s.width_scale, 1.0 if i == 0 else -1.0, target, seed=i)
-        for i, (phi, lam, B, R) in enumerate(zip(s.features, s.regularisation, s.bound, s.noise, strict=True))
-    ]
+def _gains(s: Subject) -> Floats:
+    """A bound on gamma_T of each output."""
+    known: dict[tuple[int, float], float] = {}
+    for phi, lam in zip(s.features, s.regularisation, strict=True):
+        if (id(phi), lam) not in known:
+            design = greedy_gain(phi, s.horizon, lam, steps=DESIGN_STEPS).upper[-1]
+            known[id(phi), lam] = float(min(design, spectral_gain(phi, s.horizon, lam)[0]))
+    return np.array([known[id(phi), lam] for phi, lam in zip(s.features, s.regularisation, strict=True)])
 
 
 def norm_on_arms(features: Features, values: Floats) -> tuple[float, float]:
@@ -202,12 +274,19 @@ def _kernel(s: Subject) -> Row:
     return Row("k(x, x) <= 1", VERIFIED, f"at most {max(float(phi.diag.max()) for phi in s.features):.4g}")
 
 
+def _factorised(s: Subject) -> Row:
+    most = max(phi.residual for phi in s.features)
+    if most <= EXACT:
+        return Row("kernel kept whole", VERIFIED, f"its factors miss less than {EXACT:g}")
+    return Row("kernel kept whole", VIOLATED, f"its factors miss up to {most:.1e}")
+
+
 def _noise(s: Subject, problem: Truth | None) -> Row:
-    least = float(s.noise.min())
+    scales = ", ".join(f"{R:.4g}" for R in (s.noise if np.ptp(s.noise) else s.noise[:1]))
     if problem is None:
-        return Row("noise R-sub-Gaussian", GIVEN, f"R = {least:.4g}")
-    status = VERIFIED if problem.noise <= least * (1 + SLIGHT) else VIOLATED
-    return Row("noise R-sub-Gaussian", status, f"Gaussian of scale {problem.noise:.4g} against R = {least:.4g}")
+        return Row("noise R-sub-Gaussian", GIVEN, f"R = {scales}")
+    status = VERIFIED if problem.noise <= float(s.noise.min()) * (1 + SLIGHT) else VIOLATED
+    return Row("noise R-sub-Gaussian", status, f"Gaussian of scale {problem.noise:.4g} against R = {scales}")
 
 
 def _regularisation(s: Subject) -> Row:
@@ -216,24 +295,35 @@ def _regularisation(s: Subject) -> Row:
 
 
 def _width(s: Subject) -> Row:
-    if not s.theory_width:
-        return Row("width at least beta_t", UNKNOWN, "it is your own: the theory's is width='theory'")
-    status = VERIFIED if s.width_scale >= 1 else VIOLATED
-    return Row("width at least beta_t", status, f"{s.width_scale:g} x the theory's")
+    name = "width at least beta_t"
+    if isinstance(s.width, str):
+        status = VERIFIED if s.width_scale >= 1 else VIOLATED
+        return Row(name, status, f"{s.width_scale:g} x the theory's")
+    first = s.bound + s.noise * math.sqrt(2 * (1 + math.log(len(s.bound) / s.confidence)))  # beta_1
+    if not callable(s.width) and np.any(s.width_scale * np.asarray(s.width, dtype=float) < first):
+        return Row(name, VIOLATED, f"yours is below beta_1 = {first.min():.4g}")
+    return Row(name, UNKNOWN, "it is your own: the theory's is width='theory'")
 
 
-def _horizon(s: Subject) -> Row:
-    return Row("at most T rounds", GIVEN, f"T = {s.horizon:,}")
+def _independent(s: Subject) -> Row:
+    if s.built_in:
+        return Row("draws independent", VERIFIED, "every output has its own")
+    return Row("draws independent", GIVEN, "your exploration must not share draws between outputs")
 
 
 def _slater(s: Subject, problem: Truth | None) -> Row:
-    if s.slater is None:
-        return Row("Slater's condition", UNKNOWN, "no slater given")
+    name = "Slater's condition"
     if problem is None:
-        return Row("Slater's condition", GIVEN, f"delta = {s.slater:.4g}")
+        return (
+            Row(name, UNKNOWN, "no slater given") if s.slater is None else Row(name, GIVEN, f"delta = {s.slater:.4g}")
+        )
     margin = largest_margin(problem.costs).margin
+    if margin <= s.slack:
+        return Row(name, VIOLATED, f"no mixture of arms has every cost below -slack: the best margin is {margin:.4g}")
+    if s.slater is None:
+        return Row(name, VERIFIED, f"margin {margin:.4g}")
     status = VERIFIED if margin >= s.slater * (1 - SLIGHT) else VIOLATED
-    return Row("Slater's condition", status, f"margin {margin:.4g} against delta = {s.slater:.4g}")
+    return Row(name, status, f"margin {margin:.4g} against delta = {s.slater:.4g}")
 
 
 def _dual_bound(s: Subject) -> float:
@@ -241,30 +331,24 @@ def _dual_bound(s: Subject) -> float:
     return 2 * float(s.bound[0]) / (s.slater - s.slack) if s.slater is not None else math.inf
 
 
-def _dual_price(s: Subject, problem: Truth) -> float | None:
-    """The largest optimal dual of the problem, tightened by the slack; None where it has none."""
-    if not len(s.V) or largest_margin(problem.costs).margin <= s.slack:
-        return None
-    return float(optimal_dual(problem.reward, problem.costs + s.slack).price.max())
-
-
 def _cap(s: Subject, price: float | None) -> Row:
     """rho > phi* makes the violation bound finite; rho >= 2 phi* gives the paper's constant."""
-    known, star = ("phi* = ", price) if price is not None else ("phi* <= 2 B / (delta - slack) = ", _dual_bound(s))
-    if not math.isfinite(star):
-        return Row("rho above phi*", UNKNOWN, "phi* is not known without slater")
-    note = "" if s.rho >= 2 * star * (1 - SLIGHT) else ", less than twice it"
-    return Row("rho above phi*", VERIFIED if s.rho > star else VIOLATED, f"rho = {s.rho:.4g}, {known}{star:.4g}{note}")
+    name = "rho above phi*"
+    if price is not None:
+        note = "" if s.rho >= 2 * price * (1 - SLIGHT) else ", less than twice it"
+        return Row(name, VERIFIED if s.rho > price else VIOLATED, f"rho = {s.rho:.4g}, phi* = {price:.4g}{note}")
+    most = _dual_bound(s)
+    if not math.isfinite(most):
+        return Row(name, UNKNOWN, "phi* is not known without slater")
+    status = VERIFIED if s.rho > most else UNKNOWN
+    note = "" if s.rho > most else "; pass rho above it"
+    return Row(name, status, f"rho = {s.rho:.4g}, phi* at most 2 B / (delta - slack) = {most:.4g}{note}")
 
 
 def _dual(s: Subject) -> Row:
     if s.projected:
         return Row("dual of Algorithm 1", VERIFIED, "projected to [0, rho]")
     return Row("dual of Algorithm 1", VIOLATED, "a virtual queue, for which the paper states no theorem")
-
-
-def _on_one_arm(problem: Truth) -> bool:
-    return bool((randomized_optimum(problem.reward, problem.costs).weights > 0).sum() == 1)
 
 
 def _one_arm(one_arm: bool | None) -> Row:

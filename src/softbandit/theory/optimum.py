@@ -41,7 +41,7 @@ def randomized_optimum(reward: Floats, cost: Floats, contexts: Any = None) -> Op
     """
     f, g = functions(reward, cost)
     if contexts is not None:
-        weights = _best_vertex(f, g, np.unique(contexts, return_inverse=True)[1])
+        weights = _best_vertex(f, g, np.unique(contexts, return_inverse=True)[1].astype(float))
         return Optimum(float(f @ weights), weights)
     best = best_arm(f, g)
     weights = _best_pair(f, g[:, 0], best) if g.shape[1] == 1 else _best_vertex(f, g, np.zeros(len(f)))
@@ -143,6 +143,8 @@ def largest_margin(cost: Floats) -> Slater:
 
 def slater_condition(cost: Floats) -> Slater:
     """`largest_margin`, refusing a problem that has none: then no policy can meet the constraints."""
+    if np.ndim(cost) != 1 and np.shape(cost)[-1] == 0:
+        raise ArgumentError.of("cost", "at least one constraint", Words("none"), "There is nothing to satisfy.")
     found = largest_margin(cost)
     if found.margin <= 0:
         g = found.weights @ _costs(cost)

@@ -4,6 +4,7 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from softbandit.arrays import POLICY, DrawCount, Draws, draw
 from softbandit.checks import Floats
@@ -11,7 +12,8 @@ from softbandit.explore import Exploration
 from softbandit.posterior import finite
 from softbandit.theory.law import ROUNDING, USABLE, Law, Trial
 
-LOOKS = (0, 1, 4, 16, 64)  # the states at which it is sampled: after so many random looks
+LOOKS = (0, 1, 4, 16, 64)  # states at which it is sampled: after so many random looks, and after T looks
+SPREAD = 64  # at so many random arms, or at one
 
 
 def interval(hits: int, samples: int, doubt: float) -> tuple[float, float]:
@@ -37,7 +39,7 @@ def _upper_limits(samples: int, doubt: float) -> Floats:
 
 def sampled_law(exploration: Exploration, trial: Trial) -> Law:
     """Frequencies at a few states: evidence, not proof, for the states in between."""
-    tests = [sample(exploration, trial, looks) for looks in LOOKS]
+    tests = [sample(exploration, trial, state, i) for i, state in enumerate(states(trial))]
     samples = len(tests[0].deviation)
     doubt = trial.doubt / (len(tests) * (2 + len(tests[0].single)))  # every interval may be wrong
     most = _upper_limits(samples, doubt)
@@ -51,8 +53,7 @@ def sampled_law(exploration: Exploration, trial: Trial) -> Law:
     one_arm = anti[1] <= USABLE and trial.target is None
     if one_arm:  # not optimistic at all arms at once, but perhaps at each
         anti = interval(min(int(test.single.min()) for test in tests), samples, doubt)
-    method = f"Monte Carlo, {samples} samples in each of {len(tests)} states"
-    return Law(anti, reach, float(most[0]), sure=False, one_arm=one_arm, method=method)
+    return Law(anti, reach, float(most[0]), sure=False, one_arm=one_arm, sampled=True)
 
 
 class _Test(NamedTuple):
@@ -61,30 +62,32 @@ class _Test(NamedTuple):
     deviation: Floats  # (samples,): the largest over all arms
 
 
-def sample(exploration: Exploration, trial: Trial, looks: int) -> _Test:
-    state = _after(trial, looks)
+def sample(exploration: Exploration, trial: Trial, state: finite.Finite, number: int) -> _Test:
+    """Test an exploration in one state."""
     n = len(trial.features.phi)
     samples = max(1000, min(trial.samples, 20_000_000 // n))
     beta = trial.bound + trial.noise * math.sqrt(2 * (float(state.gain[0]) + 1 + trial.log_term))
     sigma = np.sqrt(state.var[0])
-    seen = sigma > 1e-9 * sigma.max()
+    seen = sigma > 1e-9
     support = np.arange(n) if trial.target is None else np.flatnonzero(trial.target)
     together, single, deviations = 0, np.zeros(len(support)), []
     for first in range(0, samples, 1000):
-        rise = _rises(exploration, trial, state, beta, range(first, min(first + 1000, samples)), looks)
+        rise = _rises(exploration, trial, state, beta, range(first, min(first + 1000, samples)), number)
         optimistic = rise[:, support] >= beta * sigma[support] * (1 - ROUNDING)
         together += int(optimistic.all(axis=1).sum())
         single += optimistic.sum(axis=0)
-        deviations.append(np.abs(rise[:, seen] / (beta * sigma[seen])).max(axis=1))
+        strays = (np.abs(rise[:, ~seen]) > 1e-9 * beta).any(axis=1)  # where nothing is uncertain
+        furthest = np.abs(rise[:, seen] / (beta * sigma[seen])).max(axis=1, initial=0.0)
+        deviations.append(np.where(strays, np.inf, furthest))
     return _Test(together, single, np.concatenate(deviations))
 
 
 def _rises(
-    exploration: Exploration, trial: Trial, state: finite.Finite, beta: float, numbers: range, looks: int
+    exploration: Exploration, trial: Trial, state: finite.Finite, beta: float, numbers: range, number: int
 ) -> Floats:
     """h_t - mu over the arms, upside down for a cost: (samples, n)."""
     b, (n, r) = len(numbers), trial.features.phi.shape
-    draws = draw(DrawCount(*exploration.draws(r)), trial.seed, numbers, looks, 1, POLICY)
+    draws = draw(DrawCount(*exploration.draws(r)), trial.seed, numbers, number, 1, POLICY)
     own = Draws(draws.normal[0][:, None, :], draws.uniform[0][:, None, :])
     wide = finite.Finite(*(np.broadcast_to(leaf, (b, *leaf.shape[1:])) for leaf in state))
     width = np.full((b, 1, 1), trial.sign * trial.scale * beta)
@@ -92,12 +95,21 @@ def _rises(
     return np.asarray(trial.sign * (np.broadcast_to(h, (b, 1, n))[:, 0] - state.mu[0, 0]))
 
 
-def _after(trial: Trial, looks: int) -> finite.Finite:
-    """The posterior of one output after random looks at a random function."""
-    rng = np.random.default_rng([trial.seed, looks])
+def states(trial: Trial) -> list[finite.Finite]:
+    """Posteriors of one output after looks at a random function."""
+    rng = np.random.default_rng(trial.seed)
+    n, T = len(trial.features.diag), trial.horizon
     f = trial.features.phi @ rng.standard_normal(trial.features.rank)
+    found = [_after(trial, f, rng, rng.integers(n, size=looks), 1) for looks in LOOKS]
+    for arms in (1, SPREAD):
+        found.append(_after(trial, f, rng, rng.integers(n, size=arms), max(1, T // arms)))
+    return found
+
+
+def _after(trial: Trial, f: Floats, rng: np.random.Generator, arms: NDArray[np.int64], times: int) -> finite.Finite:
+    """After looking at each of the arms so many times: as one look with less noise."""
     state = finite.prior(trial.features, outputs=1, trials=1)
-    for arm in rng.integers(len(f), size=looks):
-        y = np.array([[f[arm] + trial.noise * rng.standard_normal()]])
-        state = finite.condition(trial.features, trial.regularisation, state, np.array([arm]), y)
+    for arm in arms:
+        y = np.array([[f[arm] + trial.noise / math.sqrt(times) * rng.standard_normal()]])
+        state = finite.condition(trial.features, trial.regularisation / times, state, np.array([arm]), y)
     return state
