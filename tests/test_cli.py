@@ -5,6 +5,7 @@ import pytest
 from typer.testing import CliRunner
 
 from softbandit import __version__
+from softbandit.baselines import POLICIES
 from softbandit.cli import app
 
 QUICK = ["demo", "--horizon", "60", "--trials", "2"]
@@ -68,6 +69,15 @@ def test_a_typo_gets_a_suggestion():
     result = run("dmo")
     assert result.exit_code == 2
     assert "demo" in result.output
+
+
+def test_policies_lists_each_with_its_idea_and_source():
+    result = run("policies")
+    assert result.exit_code == 0
+    assert max(map(len, result.output.splitlines())) <= 80
+    for name, (_, about) in POLICIES.items():
+        assert name in result.output
+        assert about.citation in result.output
 
 
 def test_version_and_module():

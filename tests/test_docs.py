@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from softbandit.baselines import POLICIES
+
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
@@ -42,6 +44,11 @@ def test_the_python_of_a_page_runs_and_prints_what_the_page_shows(page, tmp_path
     outputs = [capsys.readouterr().out, *printed.values()]
     for block in shown:
         assert any(block in output for output in outputs), block
+
+
+def test_the_page_of_competitors_names_them_all():
+    page = (ROOT / "docs" / "baselines.md").read_text()
+    assert all(name in page for name in POLICIES)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

@@ -32,6 +32,8 @@ BLOCK_NUMBERS = 2**22  # of pairs held at a time, over all trials and constraint
 
 
 class Sets(NamedTuple):
+    low: Array  # l
+    up: Array  # u
     safe: Array
     maximisers: Array
     expanders: Array
@@ -77,15 +79,14 @@ class SafePolicy(Seeded):
         floor = xp.max(restrict(low[:, 0], S), axis=1)
         M = S & (up[:, 0] >= floor[:, None])
         leads = self._would_lead(state, low[:, 1:], S) if self.lip is None else self._leads(low[:, 1:], S)
-        return Sets(S, M, S & leads)
+        return Sets(low, up, S, M, S & leads)
 
-    def widest(self, state: State, candidates: Array, draws: Draws) -> Choice:
+    def widest(self, sets: Sets, candidates: Array, draws: Draws) -> Choice:
         """The candidate with the widest interval of any output; any safe arm, where bounds that cross leave none."""
-        xp = namespace(state.dual)
-        low, up, S = self.intervals(state)
-        candidates = xp.where(xp.any(candidates, axis=1)[:, None], candidates, S)
-        arm = self._best(restrict(xp.max(up - low, axis=1), candidates), draws)
-        return self._choice(arm, up[:, 0], low[:, 1:])
+        xp = namespace(candidates)
+        candidates = xp.where(xp.any(candidates, axis=1)[:, None], candidates, sets.safe)
+        arm = self._best(restrict(xp.max(sets.up - sets.low, axis=1), candidates), draws)
+        return self._choice(arm, sets.up[:, 0], sets.low[:, 1:])
 
     def _reached(self, up: Array, S: Array) -> Array:
         """Arms x' with, for every constraint, some safe x at u_i(x) + Lip_i |x - x'| <= 0."""

@@ -29,5 +29,5 @@ class SafeOpt(SafePolicy):
         self._settle_safety()
 
     def decide(self, state: State, draws: Draws, among: Array | None = None) -> Choice:
-        _, M, E = self.sets(state)
-        return self.widest(state, on_offer(M | E, among), draws)
+        sets = self.sets(state)
+        return self.widest(sets, on_offer(sets.maximisers | sets.expanders, among), draws)

@@ -1,0 +1,185 @@
+import warnings
+
+import examples_of
+import numpy as np
+import pytest
+
+import softbandit as sb
+from softbandit.baselines import CONFIG, GPUCB, PDCBO, POLICIES, RPOL, SGPUCB, SafeOpt, StageOpt, TimeVarying, make
+from softbandit.baselines.safe import steepness
+
+SAFE = {"SafeOpt": (SafeOpt, {}), "SafeOpt, Lipschitz": (SafeOpt, {"lipschitz": "arms"})}
+SAFE |= {"StageOpt": (StageOpt, {}), "StageOpt, Lipschitz": (StageOpt, {"lipschitz": "arms"})}
+SAFE |= {"SGP-UCB": (SGPUCB, {"initial_rounds": 10})}
+
+
+@pytest.mark.parametrize(("kind", "own"), SAFE.values(), ids=SAFE)
+def test_safe_methods_with_correct_constants_rarely_violate(kind, own):
+    """In at most a share alpha = 0.1 of the trials, over 200 problems with one or two constraints."""
+    violated, moved = [], []
+    for seed in range(200):
+        problem = sb.problems.rkhs(arms=20, seed=seed, noise=0.3, constraints=1 + seed % 2)
+        if (problem.costs <= 0).all(axis=1).any():
+            safe = int(problem.costs.max(axis=1).argmin())
+            policy = kind(**problem.settings(), horizon=40, safe=safe, **own)
+            trace = sb.simulate(policy, problem)
+            violated.append(bool(sb.score(trace, problem).violated_rounds[0, -1]))
+            moved.append(bool((trace.arms != safe).any()))
+    assert len(violated) >= 150
+    assert np.mean(violated) <= 0.1
+    assert np.mean(moved) > 0.5  # they do more than stay at the seed
+
+
+@pytest.mark.parametrize(("kind", "own"), list(SAFE.values())[:4], ids=list(SAFE)[:4])
+def test_safe_methods_never_leave_their_safe_set(kind, own):
+    problem = examples_of.problem(seed=7)
+    policy = examples_of.policy(problem, kind=kind, safe=examples_of.safest(problem), width_scale=0.1, **own)
+    agent, rng = sb.Agent(policy), np.random.default_rng(0)
+    left_seed = False
+    for _ in range(50):
+        S = policy.intervals(agent._state)[2][0]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            decision = agent.ask()
+        assert S[decision.arm]
+        left_seed |= decision.arm != policy.safe
+        noise = problem.noise * rng.standard_normal(2)
+        agent.tell(decision, problem.reward[decision.arm] + noise[0], problem.cost[decision.arm] + noise[1])
+    assert left_seed
+
+
+def test_configs_choice_may_be_feasible():
+    problem = examples_of.problem(seed=7)
+    trace = sb.simulate(examples_of.policy(problem, kind=CONFIG), problem, trials=10)
+    assert (trace.cost_estimates <= 0).all()
+
+
+def test_config_declares_a_hopeless_problem_infeasible():
+    arms = np.arange(2.0)[:, None]
+    policy = CONFIG(arms, sb.Tabular(np.eye(2)), reward_bound=1, cost_bound=9, noise=0.1, horizon=50, width=1.0)
+    agent = sb.Agent(policy)
+    with pytest.raises(sb.InfeasibleError, match="lower confidence bound above 0 for some cost of every arm"):  # noqa: PT012
+        for _ in range(20):
+            agent.tell(agent.ask(), 0.0, 5.0)
+    problem = sb.problems.Problem(arms, policy.kernel, np.zeros(2), np.array([5.0, 5.0]), 0.1, 1.0, 9.0, 0.5)
+    with pytest.warns(sb.ComplaintWarning, match=r"In trials \[0, 1\]: CONFIG: expected some arm"):
+        sb.simulate(policy, problem, trials=2)
+
+
+@pytest.mark.parametrize("kind", [SafeOpt, StageOpt, SGPUCB])
+def test_a_seed_that_is_not_safe_is_refused(kind):
+    problem = examples_of.problem()
+    for safe in (None, [], 30, -1, "first", 1.5):
+        with pytest.raises(sb.ArgumentError, match="safe: expected"):
+            examples_of.policy(problem, kind=kind, safe=safe)
+    dangerous = int(problem.cost.argmax())
+    agent = sb.Agent(examples_of.policy(problem, kind=kind, safe=dangerous, width=0.5))
+    with pytest.raises(sb.SafeSeedError, match="lower confidence bound of its cost above 0.*Name another arm"):  # noqa: PT012
+        for _ in range(50):
+            agent.tell(agent.ask(), 0.0, problem.cost[dangerous])
+
+
+@pytest.mark.parametrize("bad", [0.0, -1.0, "rms", [1.0, 2.0], np.nan])
+def test_a_bad_lipschitz_constant_is_refused(bad):
+    with pytest.raises(sb.ArgumentError, match="lipschitz: expected"):
+        examples_of.policy(kind=SafeOpt, safe=0, lipschitz=bad)
+
+
+@pytest.mark.parametrize(
+    ("kind", "bad"),
+    [
+        (StageOpt, {"stage_rounds": -1}),
+        (SGPUCB, {"initial_rounds": 1.5}),
+        (PDCBO, {"step": 0.0}),
+        (PDCBO, {"slack": -1.0}),
+        (sb.baselines.POBO, {"slack": "much"}),
+        (sb.baselines.EPBO, {"penalty": -1.0}),
+        (RPOL, {"reward_bound": -1}),
+        (GPUCB, {"noise": np.nan}),
+    ],
+)
+def test_bad_settings_are_refused(kind, bad):
+    safe = {"safe": 0} if kind in (StageOpt, SGPUCB) else {}
+    with pytest.raises(sb.ArgumentError, match="expected.*got"):
+        examples_of.policy(kind=kind, **safe, **bad)
+
+
+def test_bad_resets_are_refused():
+    for policy, every in ((None, 3), (examples_of.policy(), 0), (sb.Doubling(examples_of.policy()), 3)):
+        with pytest.raises(sb.ArgumentError, match="expected.*got"):
+            TimeVarying(policy, every)
+
+
+def test_queues_accumulate():
+    problem = examples_of.problem(seed=7)
+    trace = sb.simulate(examples_of.policy(problem, kind=RPOL), problem, trials=5)
+    assert (np.diff(trace.dual, axis=1) >= 0).all()
+    paid = np.cumsum(np.maximum(trace.costs, 0), axis=1)
+    assert (trace.dual[:, 1:] >= 1 + paid[:, :-1] - 1e-9).all()
+
+
+def test_the_steepness_of_a_kernel_bounds_the_slope_of_every_function():
+    problem = examples_of.problem(arms=60)
+    slope = np.abs(np.diff(problem.cost)) / np.diff(problem.arms[:, 0])
+    bound = problem.cost_bound * steepness(problem.kernel, problem.arms)
+    assert slope.max() <= bound
+    # The squared exponential's steepest unit function rises by |x - y| / lengthscale as y nears x.
+    assert steepness(sb.SquaredExponential(0.2), np.array([[0.0], [1e-4]])) == pytest.approx(5.0, rel=1e-3)
+
+
+def test_blocks_change_nothing(monkeypatch):
+    from softbandit.baselines import safe
+
+    problem = examples_of.problem(seed=7)
+    for own in ({}, {"lipschitz": "arms"}):
+        policy = examples_of.policy(problem, kind=SafeOpt, safe=examples_of.safest(problem), width_scale=0.2, **own)
+        whole = sb.simulate(policy, problem, trials=2, rounds=15)
+        monkeypatch.setattr(safe, "BLOCK_NUMBERS", 500)
+        np.testing.assert_array_equal(whole.arms, sb.simulate(policy, problem, trials=2, rounds=15).arms)
+        monkeypatch.undo()
+
+
+def contextual():
+    problem = examples_of.problem(seed=7)
+    return sb.problems.Problem(**{**vars(problem), "contexts": np.arange(30) % 3})
+
+
+def test_contexts_come_up_evenly_and_limit_the_choice():
+    problem = contextual()
+    trace = sb.simulate(examples_of.policy(problem, kind=PDCBO, horizon=300), problem, trials=10)
+    counts = np.bincount(problem.contexts[trace.arms.ravel()])
+    # 3,000 rounds: each context 1,000 times, give or take 5 sqrt(3000 * 2/9).
+    assert (np.abs(counts - 1000) <= 5 * np.sqrt(3000 * 2 / 9)).all()
+
+
+def test_the_optimum_with_contexts_gives_each_the_same_weight():
+    problem = contextual()
+    optimum = sb.randomized_optimum(problem.reward, problem.cost, problem.contexts)
+    np.testing.assert_allclose(np.bincount(problem.contexts, weights=optimum.weights), 1 / 3)
+    assert optimum.weights @ problem.cost <= 1e-9
+    assert optimum.value <= sb.randomized_optimum(problem.reward, problem.cost).value + 1e-9
+    scores = sb.score(sb.simulate(examples_of.policy(problem, kind=PDCBO), problem), problem)
+    assert np.isnan(scores.regret).all()
+
+
+def test_two_contexts_by_hand():
+    # Context 0 has only arm 0 (f = 0, g = 1); context 1 has arms 1 (f = 1, g = -1) and 2 (f = 5, g = 1).
+    optimum = sb.randomized_optimum([0.0, 1.0, 5.0], [1.0, -1.0, 1.0], [0, 1, 1])
+    np.testing.assert_allclose(optimum.weights, [0.5, 0.5, 0.0], atol=1e-9)
+    assert optimum.value == pytest.approx(0.5)
+
+
+def test_every_name_makes_a_policy():
+    problem = examples_of.problem()
+    for name in POLICIES:
+        own = {"safe": examples_of.safest(problem)} if name in ("safeopt", "stageopt", "sgp-ucb") else {}
+        trace = sb.simulate(make(name, **problem.settings(), horizon=6, **own), problem, rounds=6)
+        assert trace.arms.shape == (1, 6)
+    with pytest.raises(sb.UnknownNameError, match="Did you mean 'stageopt'"):
+        make("stage-opt", **problem.settings(), horizon=6)
+
+
+def test_every_policy_class_has_a_name():
+    made = {type(policy) for policy in examples_of.POLICIES.values()}
+    named = {about for _, about in POLICIES.values()}
+    assert {kind.about for kind in made} == named
