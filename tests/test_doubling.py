@@ -33,5 +33,5 @@ def test_restarts_share_the_factorised_kernel():
 
 def test_what_cannot_be_doubled_is_refused():
     for what in (None, sb.Doubling(examples_of.policy())):
-        with pytest.raises(sb.ArgumentError, match="a policy with a horizon"):
+        with pytest.raises(sb.ArgumentError, match="a policy with steps"):
             sb.Doubling(what)

@@ -12,7 +12,8 @@ from softbandit.arrays import Array, Draws, drop_single, namespace, project, res
 from softbandit.dual import Dual, dual_rule
 from softbandit.explore import Exploration
 from softbandit.policy import About, Choice, State, StepPolicy
-from softbandit.theory.ledger import Guarantees, Subject, Truth, assess
+from softbandit.theory.assumptions import Subject, Truth
+from softbandit.theory.ledger import Guarantees, assess
 from softbandit.theory.slater import checked_slack, dual_cap, inverse_step
 
 

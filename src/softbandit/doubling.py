@@ -4,15 +4,14 @@ from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 from softbandit import checks
-from softbandit.checks import Floats
-from softbandit.errors import ArgumentError
-from softbandit.policy import About, Policy, Stage, StepPolicy
+from softbandit.policy import About, Stage, StepPolicy, WrappedPolicy
+from softbandit.theory.assumptions import Truth
 from softbandit.theory.bounds import Bound
-from softbandit.theory.ledger import Guarantees, Truth
+from softbandit.theory.ledger import Guarantees
 
 
 @dataclass(frozen=True, eq=False)
-class Doubling(Policy):
+class Doubling(WrappedPolicy):
     """Run `policy` for its horizon H, then afresh for 2 H rounds, then 4 H, and so on.
 
     Each run has its own horizon, with the settings that follow from it, and forgets the
@@ -33,26 +32,16 @@ class Doubling(Policy):
         "that of the policy, times 3.42",
     )
 
-    policy: StepPolicy
     horizon: None = field(default=None, init=False)
     _runs: dict[int, StepPolicy] = field(default_factory=dict, init=False, repr=False)  # made when needed
 
     def __post_init__(self) -> None:
-        if not isinstance(self.policy, StepPolicy) or self.policy.horizon is None:
-            raise ArgumentError.of("policy", "a policy with a horizon", self.policy, "For example sb.CKB(...).")
+        self._wrap()
 
     @property
     def _first(self) -> int:
         """H, the length of the first run."""
         return self.policy.horizon
-
-    @property
-    def arms(self) -> Floats:  # type: ignore[override]
-        return self.policy.arms
-
-    @property
-    def constraints(self) -> int:  # type: ignore[override]
-        return self.policy.constraints
 
     def guarantees(self, problem: Truth | None = None, runs: int = 3) -> Guarantees:
         """The ledger for the first runs together: each has its own bound, and they add up."""

@@ -16,12 +16,14 @@ import numpy as np
 from softbandit import checks
 from softbandit.arrays import Array, DrawCount, Draws, namespace, pick
 from softbandit.checks import Floats
-from softbandit.errors import SoftbanditError
+from softbandit.errors import ArgumentError, SoftbanditError
 from softbandit.features import Features
 from softbandit.kernels import Kernel
+from softbandit.model import model, norm_bounds
 from softbandit.posterior.finite import Finite
-from softbandit.surrogate import Surrogate, model, norm_bounds
-from softbandit.theory.ledger import Guarantees, Truth
+from softbandit.surrogate import Surrogate
+from softbandit.theory.assumptions import Truth
+from softbandit.theory.ledger import Guarantees
 
 TIE = 1e-12  # acquisition values this close, relative to their terms, are ties
 
@@ -181,6 +183,21 @@ class StepPolicy(Policy):
         """The choice of arm (b,), with the estimates f (b, n) and g (b, m, n) there."""
         rows = namespace(f).arange(arm.shape[0])
         return Choice(arm, f[rows, arm], g[rows, :, arm])
+
+
+@dataclass(frozen=True, eq=False)
+class WrappedPolicy(Policy):
+    """A policy made of another: the same arms and constraints, in stages of its own."""
+
+    policy: StepPolicy
+    arms: Floats = field(init=False, repr=False)
+    constraints: int = field(init=False, repr=False)
+
+    def _wrap(self) -> None:
+        if not isinstance(self.policy, StepPolicy):
+            raise ArgumentError.of("policy", "a policy with steps", self.policy, "For example sb.CKB(...).")
+        object.__setattr__(self, "arms", self.policy.arms)
+        object.__setattr__(self, "constraints", self.policy.constraints)
 
 
 MODEL_SETTINGS = tuple(set(inspect.signature(model).parameters) - {"explore", "explore_cost"})

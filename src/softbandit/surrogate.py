@@ -6,22 +6,21 @@ share an exploration besides (a block) are estimated in one call.
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from softbandit import checks
-from softbandit.arrays import POLICY, Array, DrawCount, Draws, draw, namespace
+from softbandit.arrays import Array, DrawCount, Draws, namespace
 from softbandit.checks import Floats
-from softbandit.errors import ArgumentError, KernelError, Words
-from softbandit.explore import Exploration, as_exploration
+from softbandit.errors import ArgumentError
+from softbandit.explore import Exploration
 from softbandit.features import Features, features
-from softbandit.kernels import Kernel, diagonal_limit
+from softbandit.kernels import Kernel
 from softbandit.posterior import finite
 from softbandit.posterior.finite import Finite
-from softbandit.theory.widths import Width, WidthRule, checked_confidence, width_rule
+from softbandit.theory.widths import Width, WidthRule
 
 
 class Output(NamedTuple):
@@ -153,72 +152,6 @@ class Surrogate:
         return xp.stack([value for group, value in pairs for _ in group.outputs], axis=1)[:, self.order]
 
 
-def model(
-    *,
-    arms: Floats,
-    kernel: Any,
-    explore: Any,
-    explore_cost: Any,
-    reward_bound: Any,
-    cost_bound: Any,
-    noise: Any,
-    cost_noise: Any,
-    cost_kernel: Any,
-    horizon: int,
-    confidence: Any,
-    regularisation: Any,
-    width: Any,
-    width_scale: Any,
-    constraints: int,
-    factors: Any,
-) -> Surrogate:
-    """The surrogate that a policy's settings describe, after checking them."""
-    m = constraints
-    kernels = [kernel, *_cost_kernels(kernel if cost_kernel is None else cost_kernel, m)]
-    for i, one in enumerate(kernels):
-        _check_kernel("kernel" if i == 0 else "cost_kernel", one, arms)
-    explorations = [as_exploration("explore", explore)]
-    explorations += [as_exploration("explore_cost", explore if explore_cost is None else explore_cost)] * m
-    default = 1 + 2 / horizon
-    lambdas = checks.each_above(
-        "regularisation", default if regularisation is None else regularisation, 1 + m, least=0.0, strict=True
-    )
-    R = checks.nonnegative("noise", noise)
-    noises = checks.each_above("cost_noise", R if cost_noise is None else cost_noise, m, least=0.0, strict=False)
-    bounds = np.append(*norm_bounds(reward_bound, cost_bound, m))
-    scale = checks.nonnegative("width_scale", width_scale)
-    sign = np.append(scale, np.full(m, -scale))  # up for the reward, down for a cost
-    rule = width_rule(width, bounds, np.append(R, noises), sign, checked_confidence(confidence))
-    outputs = [
-        Output(*each) for each in zip(kernels, lambdas.tolist(), explorations, np.append(R, noises), strict=True)
-    ]
-    return _rehearsed(surrogate(arms, outputs, rule, factors))
-
-
-def norm_bounds(reward_bound: Any, cost_bound: Any, constraints: int) -> tuple[float, Floats]:
-    """B, and G of each constraint."""
-    if constraints and cost_bound is None:
-        remedy = "Pass a bound on the norm of the cost functions; they then lie in [-bound, bound]."
-        raise ArgumentError.of("cost_bound", "a number above 0", None, remedy)
-    G = checks.each_above("cost_bound", cost_bound if constraints else (), constraints, least=0.0, strict=True)
-    return checks.positive("reward_bound", reward_bound), G
-
-
-def _cost_kernels(value: Any, constraints: int) -> Sequence[Any]:
-    if isinstance(value, Kernel):
-        return [value] * constraints
-    if isinstance(value, Sequence) and not isinstance(value, str) and len(value) == constraints:
-        return value
-    remedy = "Pass one kernel, or one a constraint."
-    raise KernelError.of("cost_kernel", f"a kernel, or {constraints} of them", value, remedy)
-
-
-def _check_kernel(what: str, kernel: Any, arms: Floats) -> None:
-    if not isinstance(kernel, Kernel):
-        raise KernelError.of(what, "a Kernel", kernel, "For example sb.SquaredExponential(0.2).")
-    diagonal_limit(kernel, arms)
-
-
 def surrogate(arms: Floats, outputs: Sequence[Output], width: WidthRule, factors: Any) -> Surrogate:
     """Group the outputs by what they share, and factorise each kernel once."""
     numbers = _alike(range(len(outputs)), key=lambda i: outputs[i][:2])
@@ -243,21 +176,6 @@ def _factors(kernels: list[Kernel], arms: Floats, given: Any) -> list[Features]:
         each if isinstance(each, Features) else features(kernel, arms, pivots=each)
         for kernel, each in zip(kernels, given, strict=True)
     ]
-
-
-def _rehearsed(surrogate: Surrogate) -> Surrogate:
-    """The surrogate, after one estimate from the prior: a user's exploration that cannot work is refused now."""
-    draws = next(draw(surrogate.draws(), 0, [0], 0, 1, POLICY).rounds())
-    arms = surrogate.groups[0].features.diag.shape[0]
-    for block in surrogate.blocks:
-        expected = (1, len(block.outputs), arms)
-        alone = replace(surrogate, blocks=[block], order=np.arange(len(block.outputs)))
-        h = alone.estimate(surrogate.prior(1), 1, draws)
-        if np.shape(h) != expected or not np.isfinite(h).all():
-            got = Words(f"shape {np.shape(h)}" if np.shape(h) != expected else "NaN or infinity")
-            remedy = f"Check {type(block.exploration).__name__}.estimate."
-            raise ArgumentError.of("explore", f"finite estimates of shape {expected}", got, remedy)
-    return surrogate
 
 
 def _blocks(groups: list[Group], outputs: Sequence[Output], width: WidthRule) -> list[Block]:

@@ -13,7 +13,7 @@ from softbandit.policy import Policy
 
 module = sys.modules["softbandit.simulate"]  # the function of that name hides the module
 FIELDS = ("arms", "rewards", "costs", "dual", "reward_estimates", "cost_estimates")
-ABSTRACT = {"StepPolicy", "Unconstrained", "Memoryless", "Seeded", "SafePolicy"}
+ABSTRACT = {"StepPolicy", "WrappedPolicy", "Unconstrained", "Memoryless", "Seeded", "SafePolicy"}
 PROBLEM, PAIR = examples_of.problem(), examples_of.problem(constraints=2, seed=5)
 
 every_policy = pytest.mark.parametrize("policy", examples_of.POLICIES.values(), ids=examples_of.POLICIES)

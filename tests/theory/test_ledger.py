@@ -6,7 +6,7 @@ import pytest
 
 import softbandit as sb
 from softbandit.theory import norm_on_arms
-from softbandit.theory.ledger import GIVEN, UNKNOWN, VERIFIED, VIOLATED
+from softbandit.theory.assumptions import GIVEN, UNKNOWN, VERIFIED, VIOLATED
 
 ONE_ARM, MIXED = examples_of.problem(seed=1), examples_of.problem(seed=7)
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from softbandit.arrays import Array, Draws, namespace, restrict
+from softbandit.arrays import Array, Draws, namespace
 from softbandit.baselines.memoryless import Memoryless
 from softbandit.errors import InfeasibleError, SoftbanditError, Words
 from softbandit.policy import About, Choice, State
@@ -33,15 +33,9 @@ class CONFIG(Memoryless):
         self._settle()
 
     def decide(self, state: State, draws: Draws, among: Array | None = None) -> Choice:
-        xp = namespace(state.dual)
         h = self.surrogate.estimate(state.posterior, state.round + 1, draws)
         u_f, l_g = h[:, 0], h[:, 1:]
-        hopeful = xp.all(l_g <= 0, axis=1)
-        hopeful = hopeful if among is None else hopeful & among
-        z = xp.where(hopeful, u_f, -float("inf"))
-        least = restrict(-xp.sum(xp.maximum(l_g, 0.0), axis=1), among)
-        z = xp.where(xp.any(hopeful, axis=1)[:, None], z, least)
-        return self._choice(self._best(z, draws), u_f, l_g)
+        return self._choice(self._feasible_or_least(u_f, l_g, among, draws), u_f, l_g)
 
     def complaint(self, state: State) -> tuple[Array, SoftbanditError]:
         xp = namespace(state.dual)

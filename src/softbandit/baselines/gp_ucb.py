@@ -3,9 +3,8 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from softbandit.arrays import Array, Draws, restrict
 from softbandit.baselines.unconstrained import Unconstrained
-from softbandit.policy import About, Choice, State
+from softbandit.policy import About
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,7 +24,3 @@ class GPUCB(Unconstrained):
 
     def __post_init__(self) -> None:
         self._settle("ucb", unconstrained=True)
-
-    def decide(self, state: State, draws: Draws, among: Array | None = None) -> Choice:
-        h = self.surrogate.estimate(state.posterior, state.round + 1, draws)
-        return self._choice(self._best(restrict(h[:, 0], among), draws), h[:, 0], h[:, 1:])

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from softbandit.arrays import Array, Draws, namespace, restrict
+from softbandit.arrays import Array, Draws
 from softbandit.baselines.memoryless import Memoryless
 from softbandit.policy import About, Choice, State
 
@@ -33,12 +33,6 @@ class ConstrainedTS(Memoryless):
         self._settle("ts")
 
     def decide(self, state: State, draws: Draws, among: Array | None = None) -> Choice:
-        xp = namespace(state.dual)
         h = self.surrogate.estimate(state.posterior, state.round + 1, draws)
         f_t, g_t = h[:, 0], h[:, 1:]
-        feasible = xp.all(g_t <= 0, axis=1)
-        feasible = feasible if among is None else feasible & among
-        least = restrict(-xp.sum(xp.maximum(g_t, 0.0), axis=1), among)
-        best = xp.where(feasible, f_t, -float("inf"))
-        z = xp.where(xp.any(feasible, axis=1)[:, None], best, least)
-        return self._choice(self._best(z, draws), f_t, g_t)
+        return self._choice(self._feasible_or_least(f_t, g_t, among, draws), f_t, g_t)

@@ -4,13 +4,11 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from softbandit import checks
-from softbandit.checks import Floats
-from softbandit.errors import ArgumentError
-from softbandit.policy import About, Policy, Stage, StepPolicy
+from softbandit.policy import About, Stage, WrappedPolicy
 
 
 @dataclass(frozen=True, eq=False)
-class TimeVarying(Policy):
+class TimeVarying(WrappedPolicy):
     """Run `policy` with its posterior reset every H rounds; the dual goes on.
 
     Deng, Zhou et al. 2022, *Interference Constrained Beam Alignment for Time-Varying Channels
@@ -24,7 +22,6 @@ class TimeVarying(Policy):
         H.
     """
 
-    policy: StepPolicy
     every: int
     horizon: int | None = field(init=False)
 
@@ -36,18 +33,9 @@ class TimeVarying(Policy):
     )
 
     def __post_init__(self) -> None:
-        if not isinstance(self.policy, StepPolicy):
-            raise ArgumentError.of("policy", "a policy with steps", self.policy, "For example sb.CKB(...).")
+        self._wrap()
         checks.whole("every", self.every, least=1)
         object.__setattr__(self, "horizon", self.policy.horizon)
-
-    @property
-    def arms(self) -> Floats:  # type: ignore[override]
-        return self.policy.arms
-
-    @property
-    def constraints(self) -> int:  # type: ignore[override]
-        return self.policy.constraints
 
     def stage(self, round: int) -> Stage:
         first = round - round % self.every

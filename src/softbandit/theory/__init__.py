@@ -4,11 +4,12 @@
 """
 
 from softbandit.features import Features, features
+from softbandit.theory.assumptions import Row, norm_on_arms
 from softbandit.theory.bounds import Bound, Setting, theorem_1, theorem_2
 from softbandit.theory.certificates import Condition, certify, law
 from softbandit.theory.gain import MaximumGain, gain_rate, greedy_gain, realised_gain, spectral_gain
 from softbandit.theory.law import Law, Trial
-from softbandit.theory.ledger import Guarantees, Row, norm_on_arms
+from softbandit.theory.ledger import Guarantees
 from softbandit.theory.optimum import (
     OptimalDual,
     Optimum,
