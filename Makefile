@@ -17,6 +17,8 @@ test: .venv/test.stamp
 
 bench: .venv/test.stamp
 	$(BIN)/python benchmarks/core.py
+	$(BIN)/python benchmarks/theory.py
+	$(BIN)/python benchmarks/arms.py
 
 clean:
 	rm -rf .venv out

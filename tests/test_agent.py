@@ -26,7 +26,7 @@ def assert_unchanged(agent, before):
 def test_a_choice_can_be_limited_to_some_arms():
     agent = sb.Agent(examples_of.policy(explore="rand"))
     assert {agent.ask(among=[4, 7]).arm for _ in range(3)} <= {4, 7}
-    for bad in ([], [30], [-1], ["x"]):
+    for bad in ([], [30], [-1], ["x"], 3, "ab"):
         with pytest.raises(sb.ArgumentError, match="among: expected"):
             agent.ask(among=bad)
 

@@ -18,10 +18,19 @@ def run(*arguments):
 def test_the_demo_prints_a_table_and_draws_a_figure(tmp_path):
     result = run(*QUICK, "--out", str(tmp_path / "new" / "demo.png"))
     assert result.exit_code == 0, result.output
-    for word in ("CKB-UCB", "CKB-TS", "CKB-Rand", "R_+(T)", "V(T)", "360 rounds"):
+    for word in ("ckb-ucb", "ckb-ts", "ckb-rand", "R_+(T)", "V(T)", "360 rounds"):
         assert word in result.output
     assert (tmp_path / "new" / "demo.png").read_bytes().startswith(b"\x89PNG")
     assert max(map(len, result.output.splitlines())) <= 80
+
+
+def test_any_policies_can_be_named(tmp_path):
+    result = run(*QUICK, "rpol", "stageopt", "--out", str(tmp_path / "demo.png"))
+    assert result.exit_code == 0, result.output
+    assert "stageopt" in result.output
+    typo = run("demo", "stage-opt")
+    assert typo.exit_code == 1
+    assert "Did you mean 'stageopt'?" in " ".join(typo.output.split())
 
 
 def test_the_figure_may_be_a_pdf(tmp_path):
@@ -44,7 +53,7 @@ def test_bad_settings_end_with_a_message_and_exit_code_1(arguments, says):
     assert result.exit_code == 1
     assert says in " ".join(result.output.split())
     assert "Traceback" not in result.output
-    assert "CKB-UCB" not in result.output  # refused before the work
+    assert "ckb-ucb" not in result.output  # refused before the work
 
 
 def test_a_place_that_cannot_be_written_is_named(tmp_path):

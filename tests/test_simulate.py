@@ -68,7 +68,7 @@ def test_shapes():
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        ({"engine": "nump"}, "Did you mean 'numpy'"),
+        ({"engine": "nump"}, "Did you mean .numpy."),
         ({"trials": 0}, "trials: expected a whole number of at least 1"),
         ({"trials": []}, "at least one trial"),
         ({"trials": [-1]}, "trials"),

@@ -27,7 +27,7 @@ class Decision:
     arm: int
     x: Floats  # the arm's features
     dual: Any  # before this decision's update
-    reward_estimate: float  # the truncated f_t and g_t at the arm
+    reward_estimate: float  # f_t and g_t at the arm, truncated where the policy truncates
     cost_estimate: Any
     agent: int = field(repr=False)  # who made it
     ticket: int = field(repr=False)  # its identity: a decision can be told once
@@ -113,9 +113,9 @@ class Agent:
         A policy that what was seen has refuted says so here: a safe arm that is not safe, for one.
         """
         self._warn_past_horizon()
-        complaint = self._stage.policy.complaint(self._state)
-        if complaint is not None and complaint[0].any():
-            raise complaint[1]
+        refuted = self._stage.policy.refuted(self._state)
+        if refuted is not None and refuted.any():
+            raise self._stage.policy.objection()
         step = self._stage.policy
         draws = next(draw(step.draws(), self.seed, [0], self._round, 1, POLICY).rounds())
         choice = step.decide(self._state, draws, self._mask(among))
@@ -136,6 +136,9 @@ class Agent:
         m = self.policy.constraints
         choice = self._choice(decision)
         r = np.array([checks.number("reward", reward, FeedbackError)])
+        if m == 0 and np.size(np.asarray(cost, dtype=object)):
+            remedy = "This policy heeds no costs: leave cost out."
+            raise FeedbackError.of("cost", "none", cost, remedy)
         c = checks.each("cost", cost, m, FeedbackError, single=m == 1)[None, :]
         with np.errstate(over="ignore", invalid="ignore"):
             state = self._stage.policy.update(self._state, choice, r, c)
@@ -225,6 +228,11 @@ class Agent:
         if among is None:
             return None
         n = len(self.policy.arms)
+        if not self._stage.policy.takes_contexts:
+            remedy = "It has no rule for a round in which no safe arm is on offer; leave among out."
+            raise ArgumentError.of("among", f"all arms, with {type(self.policy).__name__}", among, remedy)
+        if np.ndim(among) != 1:
+            raise ArgumentError.of("among", "a list of arms", among, "Pass the arms to choose from.")
         mask = np.zeros((1, n), dtype=bool)
         mask[0, [checks.whole("among", arm, 0, n - 1) for arm in among]] = True
         if not mask.any():

@@ -7,7 +7,7 @@ the same alone, in any batch and in any chunks.
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -83,16 +83,34 @@ def restrict(z: Array, among: Array | None) -> Array:
     return z if among is None else namespace(z).where(among, z, -float("inf"))
 
 
+def branch(condition: Any, then: Callable[[], Any], otherwise: Callable[[], Any]) -> Any:
+    """then() or otherwise(), on a condition that is the same in all trials; compiled, both are there and one runs."""
+    if isinstance(condition, (bool, np.bool_)):
+        return then() if condition else otherwise()
+    import jax
+
+    return jax.lax.cond(condition, then, otherwise)
+
+
 def normal_pdf(x: Array) -> Array:
     return namespace(x).exp(-0.5 * x * x) / math.sqrt(2 * math.pi)
 
 
 def normal_cdf(x: Array) -> Array:
+    return _special(x).ndtr(x)
+
+
+def log_normal_cdf(x: Array) -> Array:
+    return _special(x).log_ndtr(x)
+
+
+def _special(x: Array) -> Any:
+    """The special functions that go with x's namespace."""
     if namespace(x) is np:
-        from scipy.special import ndtr
+        import scipy.special as special
     else:
-        from jax.scipy.special import ndtr
-    return ndtr(x)
+        import jax.scipy.special as special
+    return special
 
 
 def project(x: Array, low: Array, high: Array) -> Array:

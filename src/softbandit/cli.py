@@ -4,7 +4,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
@@ -13,11 +13,12 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from softbandit import __version__, checks, problems
-from softbandit.baselines import POLICIES
-from softbandit.ckb import CKB
+from softbandit.baselines import POLICIES, make
+from softbandit.baselines.seeded import Seeded
 from softbandit.errors import SoftbanditError
 from softbandit.experiments.compare import Result, compare
 from softbandit.experiments.figures import figure_path, overview
+from softbandit.policy import Policy
 from softbandit.theory.optimum import randomized_optimum
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
@@ -46,19 +47,20 @@ def policies() -> None:
 
 @app.command()
 def demo(
+    names: Annotated[list[str] | None, typer.Argument(help="Policies to run (softbandit policies lists them).")] = None,
     horizon: Annotated[int, typer.Option(help="Rounds a trial.")] = 5000,
     trials: Annotated[int, typer.Option(help="Independent trials.")] = 30,
     seed: Annotated[int, typer.Option(help="Of the problem and of all randomness.")] = 7,
     width_scale: Annotated[float, typer.Option(help="Factor on the theory's confidence width.")] = 0.2,
     out: Annotated[Path, typer.Option(help="Where to put the figure.")] = Path("out/demo.png"),
 ) -> None:
-    """Run CKB with its three explorations on a synthetic problem, and draw what happened."""
+    """Run CKB with its three explorations, or any policies, on a synthetic problem, and draw what happened."""
     with _explained():
         checks.whole("trials", trials, least=1)
         out = figure_path(out, "demo.png")
         problem = problems.rkhs(seed=seed)
         settings = {**problem.settings(), "horizon": horizon, "width_scale": width_scale}
-        policies = {f"CKB-{name}": CKB(**settings, explore=name.lower()) for name in ("UCB", "TS", "Rand")}
+        policies = {name: _named(name, problem, settings) for name in names or ("ckb-ucb", "ckb-ts", "ckb-rand")}
         begun = time.perf_counter()
         with _progress() as bar:
             tasks = {name: bar.add_task(name, total=horizon) for name in policies}
@@ -68,6 +70,13 @@ def demo(
         rounds = len(policies) * trials * horizon
         console.print(f"{rounds:,} rounds in {seconds:.1f} s: {1e6 * seconds / rounds:.1f} us a round.")
         _draw(results, problem, width_scale, out)
+
+
+def _named(name: str, problem: problems.Problem, settings: dict[str, Any]) -> Policy:
+    """A policy by name; safe methods begin with the problem's safest arm."""
+    kind = checks.named("policy", name, POLICIES)[0]
+    own = {"safe": int(problem.cost.argmin())} if isinstance(kind, type) and issubclass(kind, Seeded) else {}
+    return make(name, **settings, **own)
 
 
 def _print_scores(results: list[Result], problem: problems.Problem) -> None:
@@ -98,7 +107,7 @@ def _draw(results: list[Result], problem: problems.Problem, width_scale: float, 
 
 def _progress() -> Progress:
     columns = (
-        TextColumn("{task.description:9}"),
+        TextColumn("{task.description:16}"),
         BarColumn(),
         MofNCompleteColumn(),
         TextColumn("rounds"),

@@ -28,7 +28,7 @@ class Doubling(WrappedPolicy):
     about: ClassVar[About] = About(
         "a policy that needs its horizon, run afresh for twice as long again and again",
         "the doubling trick",
-        "a policy",
+        "Slater margin; the length of the first run, as horizon",
         "that of the policy, times 3.42",
     )
 

@@ -7,7 +7,7 @@ SoftbanditError
 │   └── UnknownNameError            a name that is not on the list
 ├── FeedbackError (ValueError)      an observation that cannot be learned from
 │   └── DecisionError               a decision that is foreign, malformed, or already told
-├── InfeasibleError (ValueError)    no mixture of arms satisfies the constraints
+├── InfeasibleError (ValueError)    the constraints cannot be satisfied
 ├── FileError (OSError)             a saved agent that is damaged, foreign or cannot be written
 └── MissingExtraError (ImportError) an optional package that is not installed
 """
@@ -77,7 +77,7 @@ class DecisionError(FeedbackError):
 
 
 class InfeasibleError(SoftbanditError, ValueError):
-    """No mixture of arms satisfies the constraints."""
+    """The constraints cannot be satisfied."""
 
 
 class FileError(SoftbanditError, OSError):

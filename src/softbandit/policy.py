@@ -72,6 +72,7 @@ class Policy(ABC):
     """Anything that an Agent or simulate() can run."""
 
     about: ClassVar[About]
+    takes_contexts: ClassVar[bool] = True  # it can choose among some of the arms
     arms: Floats  # (n, d)
     constraints: int
     horizon: int | None
@@ -137,9 +138,13 @@ class StepPolicy(Policy):
         normal, uniform = self.surrogate.draws()
         return DrawCount(normal, uniform + 1)
 
-    def complaint(self, state: State) -> tuple[Array, SoftbanditError] | None:
-        """Trials (b,) in which what was seen refutes what the policy was told, and what is to be said of it."""
+    def refuted(self, state: State) -> Array | None:
+        """Trials (b,) in which what was seen refutes what the policy was told; None where it never says so."""
         return None
+
+    def objection(self) -> SoftbanditError:
+        """What is to be said then."""
+        return SoftbanditError(f"What was seen refutes what {type(self).__name__} was told.")
 
     def replace(self, **changes: Any) -> Self:
         """The same policy with other settings, and defaults worked out anew (dataclasses.replace would keep them)."""
@@ -148,7 +153,7 @@ class StepPolicy(Policy):
         return type(self)(**{**self.given, **factors, **changes})
 
     def _settle(
-        self, explore: Any = "ucb", explore_cost: Any = None, unconstrained: bool = False
+        self, explore: Any = "ucb", explore_cost: Any = None, unconstrained: bool = False, calibrated: bool = False
     ) -> Callable[..., None]:
         """Check the settings and build the model; gives the way to put in their place the settings in force."""
         put = partial(object.__setattr__, self)
@@ -159,6 +164,10 @@ class StepPolicy(Policy):
         checks.named("ties", self.ties, dict.fromkeys(["random", "first"]))
         put("bounds", np.append(*norm_bounds(self.reward_bound, self.cost_bound, self.constraints))[:, None])
         own = {name: getattr(self, name) for name in MODEL_SETTINGS}
+        if calibrated and self.regularisation is None:  # lambda = R^2: the posterior of Gaussian noise
+            R = checks.nonnegative("noise", self.noise)
+            of_costs = checks.each("cost_noise", R if self.cost_noise is None else self.cost_noise, self.constraints)
+            own["regularisation"] = np.maximum(np.append(R, of_costs), 1e-6) ** 2
         put("surrogate", model(explore=explore, explore_cost=explore_cost, **own))
         return put
 

@@ -8,12 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from softbandit import checks
+from softbandit import checks, compiled
 from softbandit.arrays import POLICY, PROBLEM, draw, drop_single
+from softbandit.baselines.seeded import Seeded
 from softbandit.checks import Floats
-from softbandit.errors import ArgumentError, Words
-from softbandit.policy import Choice, Policy, State, StepPolicy
+from softbandit.errors import ArgumentError, SafeSeedError, Words
+from softbandit.policy import Policy, State, StepPolicy
 from softbandit.problems.problem import Problem
+from softbandit.rounds import Rounds, play_round
 
 CHUNK_NUMBERS = 2**20  # random numbers held at a time, unless one round needs more
 CHUNK_ROUNDS = 256  # so that progress is reported often enough
@@ -27,7 +29,7 @@ class Trace:
     rewards: Floats  # as observed
     costs: Floats
     dual: Floats  # before the round's update
-    reward_estimates: Floats  # the truncated f_t and g_t at the arm
+    reward_estimates: Floats  # f_t and g_t at the arm, truncated where the policy truncates
     cost_estimates: Floats
     trials: Sequence[int]
     seed: int
@@ -51,7 +53,7 @@ def simulate(
     seed
         Of all randomness, together with the trial's number. Policies with the same seed meet the same noise.
     engine
-        "numpy".
+        "numpy", or "jax": the same steps, compiled, on the CPU or a GPU. They make the same decisions.
     rounds
         How many; the policy's horizon by default.
     progress
@@ -65,7 +67,7 @@ def simulate(
     >>> trace.arms.shape
     (4, 20)
     """
-    checks.named("engine", engine, {"numpy": None})
+    checks.named("engine", engine, dict.fromkeys(["numpy", "jax"]))
     numbers = _trial_numbers(trials)
     seed = checks.whole("seed", seed, least=0, most=2**64 - 1)
     _check_fit(policy, problem)
@@ -80,14 +82,16 @@ def simulate(
         draws = draw(step.draws(), seed, numbers, first, count, POLICY)
         noise = draw(problem.draws(), seed, numbers, first, count, PROBLEM)
         assert state is not None
-        for t, own, eta in zip(range(first, first + count), draws.rounds(), noise.rounds(), strict=True):
-            choice = step.decide(state, own, problem.available(eta))
-            reward, cost = problem.observe(choice.arm, eta)
-            record.write(t, choice, state.dual, reward, cost)
-            state = step.update(state, choice, reward, cost[:, :m])
-        _warn_of_complaints(step, state, numbers)
+        if engine == "jax":
+            state, seen = compiled.run(step, problem, state, draws, noise)
+            record.write(slice(first, first + count), seen)
+        else:
+            for t, own, eta in zip(range(first, first + count), draws.rounds(), noise.rounds(), strict=True):
+                state, seen = play_round(step, problem, state, own, eta)
+                record.write(t, seen)
         if progress is not None:
             progress(count)
+    record.warn(policy, numbers)
     return Trace(**record.columns(), trials=numbers, seed=seed)
 
 
@@ -103,12 +107,24 @@ class _Record:
         self._reward = np.empty((rounds, trials, 2))  # observed, estimated
         self._cost = np.empty((rounds, trials, costs))
         self._dual = np.empty((rounds, trials, 2, constraints))  # dual, cost estimate
+        self._refuted = np.zeros(trials, dtype=bool)
 
-    def write(self, t: int, choice: Choice, dual: Floats, reward: Floats, cost: Floats) -> None:
-        self._arms[t] = choice.arm
-        self._reward[t, :, 0], self._reward[t, :, 1] = reward, choice.reward_estimate
-        self._cost[t] = cost
-        self._dual[t, :, 0], self._dual[t, :, 1] = dual, choice.cost_estimate
+    def write(self, t: int | slice, seen: Rounds) -> None:
+        """One round, or several."""
+        self._arms[t] = seen.choice.arm
+        self._reward[t, :, 0], self._reward[t, :, 1] = seen.reward, seen.choice.reward_estimate
+        self._cost[t] = seen.cost
+        self._dual[t, :, 0], self._dual[t, :, 1] = seen.dual, seen.choice.cost_estimate
+        if seen.refuted is not None:
+            self._refuted |= seen.refuted if seen.refuted.ndim == 1 else seen.refuted.any(axis=0)
+
+    def warn(self, policy: Policy, numbers: Sequence[int]) -> None:
+        """Say once in which trials what was seen refuted the policy."""
+        trials = [numbers[int(i)] for i in np.flatnonzero(self._refuted)]
+        if trials:
+            which = ", ".join(map(str, trials[:8])) + (", ..." if len(trials) > 8 else "")
+            said = f"In {len(trials)} of {len(numbers)} trials ({which}): {policy.stage(0).policy.objection()}"
+            warnings.warn(said, ComplaintWarning, stacklevel=3)
 
     def columns(self) -> dict[str, Any]:
         """The public arrays, one row a trial."""
@@ -121,13 +137,6 @@ class _Record:
             "cost_estimates": drop_single(self._dual[:, :, 1]),
         }
         return {name: np.ascontiguousarray(np.swapaxes(value, 0, 1)) for name, value in rows.items()}
-
-
-def _warn_of_complaints(step: StepPolicy, state: State, numbers: Sequence[int]) -> None:
-    complaint = step.complaint(state)
-    if complaint is not None and complaint[0].any():
-        trials = [numbers[int(i)] for i in np.flatnonzero(complaint[0])]
-        warnings.warn(f"In trials {trials}: {complaint[1]}", ComplaintWarning, stacklevel=3)
 
 
 def _trial_numbers(trials: int | Sequence[int]) -> Sequence[int]:
@@ -149,6 +158,12 @@ def _check_fit(policy: Policy, problem: Problem) -> None:
     if len(policy.arms) != len(problem.arms):
         got = Words(f"{len(policy.arms)} arms in the policy, {len(problem.arms)} in the problem")
         raise ArgumentError.of("policy", "the problem's arms", got, "Build it with **problem.settings().")
+    if problem.contexts is not None and not policy.takes_contexts:
+        got = Words(f"{type(policy).__name__}, which has no rule for a round in which no safe arm is on offer")
+        raise ArgumentError.of("policy", "one that takes contexts", got, "Choose another.")
+    if isinstance(policy, Seeded) and problem.costs[policy.known_safe].max(initial=0.0) > 0:
+        got = Words(f"a cost of {problem.costs[policy.known_safe].max():.3g} there")
+        raise SafeSeedError.of("safe", "arms that are safe in this problem", got, "Name others.")
     if policy.constraints not in (0, problem.constraints):
         got = Words(f"{policy.constraints} constraints in the policy, {problem.constraints} in the problem")
         raise ArgumentError.of("policy", "as many constraints, or none", got, "Set constraints=.")

@@ -6,7 +6,21 @@ import numpy as np
 import pytest
 
 import softbandit as sb
-from softbandit.baselines import PDCBO, POBO, RPOL, SGPUCB, SafeOpt, StageOpt
+from softbandit.arrays import POLICY, draw
+from softbandit.baselines import (
+    CONFIG,
+    EPBO,
+    GPUCB,
+    PDCBO,
+    POBO,
+    RPOL,
+    SGPUCB,
+    ConstrainedEI,
+    ConstrainedTS,
+    SafeOpt,
+    StageOpt,
+    TimeVarying,
+)
 
 
 def make(kind, arms=4, **own):
@@ -133,3 +147,65 @@ def test_the_dual_of_pdcbo():
     # Round 1: l = -1, so 0. After a cost of 4: mu = 2, l = 2 - 0.707 = 1.293.
     assert arms == [0, 0]
     assert agent.dual == pytest.approx(2 - math.sqrt(0.5))
+
+
+def test_config_and_epbo_weigh_a_certain_violation():
+    """Three arms; after a cost of 4 at arm 0: mu = 2, l = 1.293, and u_f = 3 + 0.707 after a reward of 6."""
+    config, arms = after(make(CONFIG, arms=3), (6.0, 4.0))
+    assert arms == [0]
+    assert config.ask().arm == 1  # arm 0 cannot be feasible
+    # EPBO: 3.707 - rho 1.293 at arm 0 against 1 at the others: the turn is at rho = 2.094.
+    assert after(make(EPBO, arms=3, penalty=2.0), (6.0, 4.0))[0].ask().arm == 0
+    assert after(make(EPBO, arms=3, penalty=2.2), (6.0, 4.0))[0].ask().arm == 1
+
+
+def test_pdcbo_pays_the_price_it_has_set():
+    """After cost 4 at arm 0 (twice) the dual is 1.293; l_0 = 8/3 - 0.577 = 2.089, u_0 = 4 + 0.577."""
+    agent, arms = after(make(PDCBO, arms=3, step=1.0), (6.0, 4.0), (6.0, 4.0))
+    assert arms == [0, 0]
+    # 4.577 - 1.293 * 2.089 = 1.876 at arm 0, and 1 + 1.293 = 2.293 at the others.
+    assert agent.ask().arm == 1
+
+
+def test_gp_ucb_follows_the_upper_bound():
+    # Reward -2 at arm 0: u = -1 + 0.707; then 1.2 at arm 1: u = 0.6 + 0.707 = 1.307 against 1 at arm 2.
+    agent = sb.Agent(make(GPUCB, arms=3))
+    for reward, expected in ((-2.0, 0), (1.2, 1)):
+        decision = agent.ask()
+        assert decision.arm == expected
+        agent.tell(decision, reward)
+    assert agent.ask().arm == 1
+
+
+def test_expected_improvement_by_hand():
+    """After reward 2, cost -2 at arm 0: mu = 1, sigma = 0.707, P(feasible) = Phi(1.414) = 0.921; f+ = 1.
+
+    EI(0) = 0.707 * 0.3989 = 0.282; the others: z = -1, EI = -1 * 0.1587 + 0.2420 = 0.0833, P = 0.5.
+    So 0.2598 against 0.0417: arm 0 again.
+    """
+    agent, arms = after(make(ConstrainedEI, arms=3), (2.0, -2.0))
+    assert arms == [0]
+    assert agent.ask().arm == 0
+    # After reward -2 instead: mu = -1 at arm 0, but arms 1, 2 with mu = 0 are feasible on average: f+ = 0.
+    # EI(1) = 0.3989, P = 0.5: 0.199; EI(0): z = -1.414, (-1) 0.0786 + 0.707 * 0.1468 = 0.0252.
+    assert after(make(ConstrainedEI, arms=3), (-2.0, -2.0))[0].ask().arm == 1
+
+
+def test_constrained_thompson_takes_the_best_feasible_sample():
+    policy = make(ConstrainedTS, arms=3)
+    agent = sb.Agent(policy, seed=4)
+    own = next(draw(policy.draws(), 4, [0], 0, 1, POLICY).rounds())
+    f_t, g_t = policy.surrogate.estimate(policy.init(1).posterior, 1, own)[0]
+    feasible = [x for x in range(3) if g_t[x] <= 0]
+    expected = max(feasible, key=lambda x: f_t[x]) if feasible else min(range(3), key=lambda x: max(g_t[x], 0))
+    assert agent.ask().arm == expected
+
+
+def test_time_varying_ckb_forgets_what_it_saw_and_keeps_its_price():
+    ckb = make(sb.CKB, arms=3, rho=4.0, V=2.0)
+    agent, arms = after(TimeVarying(ckb, every=2), (3.0, 4.0), (3.0, 4.0))
+    assert arms == [0, 0]
+    # Round 1: g = -1, dual 0. Round 2: g = 2 - 0.707 = 1.293, dual 0.646. Then the posterior is the prior again.
+    assert agent.dual == pytest.approx((2 - math.sqrt(0.5)) / 2)
+    np.testing.assert_array_equal(agent.posterior.mean(), np.zeros((2, 3)))
+    np.testing.assert_array_equal(agent.posterior.std(), np.ones((2, 3)))

@@ -62,7 +62,7 @@ def test_config_declares_a_hopeless_problem_infeasible():
         for _ in range(20):
             agent.tell(agent.ask(), 0.0, 5.0)
     problem = sb.problems.Problem(arms, policy.kernel, np.zeros(2), np.array([5.0, 5.0]), 0.1, 1.0, 9.0, 0.5)
-    with pytest.warns(sb.ComplaintWarning, match=r"In trials \[0, 1\]: CONFIG: expected some arm"):
+    with pytest.warns(sb.ComplaintWarning, match=r"In 2 of 2 trials \(0, 1\): CONFIG: expected some arm"):
         sb.simulate(policy, problem, trials=2)
 
 
@@ -74,9 +74,21 @@ def test_a_seed_that_is_not_safe_is_refused(kind):
             examples_of.policy(problem, kind=kind, safe=safe)
     dangerous = int(problem.cost.argmax())
     agent = sb.Agent(examples_of.policy(problem, kind=kind, safe=dangerous, width=0.5))
-    with pytest.raises(sb.SafeSeedError, match="lower confidence bound of its cost above 0.*Name another arm"):  # noqa: PT012
+    with pytest.raises(sb.SafeSeedError, match=f"above 0 among arms {dangerous}.*Name another arm"):  # noqa: PT012
         for _ in range(50):
             agent.tell(agent.ask(), 0.0, problem.cost[dangerous])
+    with pytest.raises(sb.SafeSeedError, match="arms that are safe in this problem"):
+        sb.simulate(agent.policy, problem)
+
+
+@pytest.mark.parametrize("kind", [SafeOpt, StageOpt, SGPUCB])
+def test_safe_methods_take_no_contexts(kind):
+    problem = contextual()
+    policy = examples_of.policy(problem, kind=kind, safe=examples_of.safest(problem))
+    with pytest.raises(sb.ArgumentError, match="no rule for a round in which no safe arm is on offer"):
+        sb.simulate(policy, problem)
+    with pytest.raises(sb.ArgumentError, match="no rule for a round in which no safe arm is on offer"):
+        sb.Agent(policy).ask(among=[1, 2])
 
 
 @pytest.mark.parametrize("bad", [0.0, -1.0, "rms", [1.0, 2.0], np.nan])
@@ -105,7 +117,8 @@ def test_bad_settings_are_refused(kind, bad):
 
 
 def test_bad_resets_are_refused():
-    for policy, every in ((None, 3), (examples_of.policy(), 0), (sb.Doubling(examples_of.policy()), 3)):
+    others = sb.Doubling(examples_of.policy()), examples_of.POLICIES["RPOL"]
+    for policy, every in ((None, 3), (examples_of.policy(), 0), (others[0], 3), (others[1], 3)):
         with pytest.raises(sb.ArgumentError, match="expected.*got"):
             TimeVarying(policy, every)
 
@@ -177,6 +190,35 @@ def test_every_name_makes_a_policy():
         assert trace.arms.shape == (1, 6)
     with pytest.raises(sb.UnknownNameError, match="Did you mean 'stageopt'"):
         make("stage-opt", **problem.settings(), horizon=6)
+    with pytest.raises(sb.UnknownNameError, match="rpol, setting.*Did you mean 'width_scale'"):
+        make("rpol", **problem.settings(), horizon=6, widthscale=0.2)
+    with pytest.raises(sb.UnknownNameError, match="ckb-ucb, setting"):
+        make("ckb-ucb", **problem.settings(), horizon=6, explore="ts")
+
+
+def test_where_all_is_infeasible_expected_improvement_seeks_the_least_bad_arm():
+    """Probabilities of feasibility too small for a float still have an order."""
+    arms, costs = np.arange(5.0)[:, None], np.array([5.0, 20.0, 50.0, 100.0, 500.0])
+    problem = sb.problems.Problem(arms, sb.Tabular(np.eye(5)), np.zeros(5), costs, 0.1, 1.0, 1e3, 0.5)
+    policy = sb.baselines.ConstrainedEI(**problem.settings(), horizon=60)
+    played = np.bincount(sb.simulate(policy, problem).arms[0], minlength=5)
+    assert played[0] > 50
+
+
+def test_the_warning_does_not_depend_on_chunks(monkeypatch):
+    import sys
+
+    problem = examples_of.problem(seed=7)
+    policy = examples_of.policy(problem, kind=CONFIG, width_scale=0.02)
+    said = []
+    for numbers in (2**20, 1):
+        monkeypatch.setattr(sys.modules["softbandit.simulate"], "CHUNK_NUMBERS", numbers)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            sb.simulate(policy, problem, trials=20)
+        said.append([str(each.message) for each in caught])
+    assert said[0] == said[1]
+    assert len(said[0]) <= 1
 
 
 def test_every_policy_class_has_a_name():

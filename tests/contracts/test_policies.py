@@ -92,6 +92,17 @@ def test_saved_and_loaded_it_goes_on_as_if_nothing_had_been(policy, rounds, tmp_
 
 
 @every_policy
+def test_it_chooses_among_the_arms_on_offer(policy):
+    if policy.takes_contexts:
+        agent = sb.Agent(policy, seed=1)
+        for t in range(20):
+            among = [t % 7, 10 + t % 7, 29]
+            decision = agent.ask(among)
+            assert decision.arm in among
+            agent.tell(decision, 0.1 * t, [0.5] * policy.constraints)
+
+
+@every_policy
 def test_bad_feedback_leaves_it_as_it_was(policy):
     agent = sb.Agent(policy)
     decision = agent.ask()

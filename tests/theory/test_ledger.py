@@ -144,6 +144,12 @@ def test_a_problem_that_is_not_the_policys_is_refused():
             policy.guarantees(other)
 
 
+def test_contexts_are_not_covered():
+    problem = sb.problems.Problem(**{**vars(ONE_ARM), "contexts": np.arange(30) % 2})
+    ledger = examples_of.policy(ONE_ARM).guarantees(problem)
+    assert status(ledger)["one context"] == VIOLATED
+
+
 def test_an_infeasible_problem_is_a_violated_assumption():
     problem = sb.problems.Problem(**{**vars(ONE_ARM), "cost": np.abs(ONE_ARM.cost) + 0.1})
     ledger = examples_of.policy(ONE_ARM, cost_bound=100.0).guarantees(problem)

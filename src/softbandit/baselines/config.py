@@ -25,7 +25,7 @@ class CONFIG(Memoryless):
     about: ClassVar[About] = About(
         "the best upper bound of the reward among arms that may be feasible",
         "Xu et al. 2023",
-        "nothing more",
+        "horizon",
         "regret and sum of [g]_+ sublinear; declares infeasibility (as published)",
     )
 
@@ -35,13 +35,14 @@ class CONFIG(Memoryless):
     def decide(self, state: State, draws: Draws, among: Array | None = None) -> Choice:
         h = self.surrogate.estimate(state.posterior, state.round + 1, draws)
         u_f, l_g = h[:, 0], h[:, 1:]
-        return self._choice(self._feasible_or_least(u_f, l_g, among, draws), u_f, l_g)
+        return self._choice(self._feasible_or_least(u_f, l_g, among, draws), u_f, l_g)  # x_t
 
-    def complaint(self, state: State) -> tuple[Array, SoftbanditError]:
+    def refuted(self, state: State) -> Array:
         xp = namespace(state.dual)
         mean, half = self.surrogate.confidence(state.posterior, state.round + 1)
-        hopeless = ~xp.any(xp.all(mean[:, 1:] - half[:, 1:] <= 0, axis=1), axis=1)
+        return ~xp.any(xp.all(mean[:, 1:] - half[:, 1:] <= 0, axis=1), axis=1)
+
+    def objection(self) -> SoftbanditError:
         got = Words("a lower confidence bound above 0 for some cost of every arm")
-        return hopeless, InfeasibleError.of(
-            "CONFIG", "some arm that may meet every constraint", got, "The problem is infeasible, or a bound is wrong."
-        )
+        remedy = "The problem is infeasible, or a bound is wrong."
+        return InfeasibleError.of("CONFIG", "some arm that may meet every constraint", got, remedy)

@@ -6,7 +6,9 @@ from typing import ClassVar
 from softbandit import checks
 from softbandit.arrays import Array, Draws, namespace, restrict
 from softbandit.baselines.memoryless import Memoryless
+from softbandit.errors import ArgumentError
 from softbandit.policy import About, Choice, State
+from softbandit.theory.slater import slater_margin
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,20 +31,20 @@ class EPBO(Memoryless):
     about: ClassVar[About] = About(
         "upper bound of the reward less a fixed penalty on certain violation",
         "Lu & Paulson 2022",
-        "a penalty above the optimal dual, or the Slater margin",
+        "horizon; a penalty above the optimal dual, or the Slater margin",
         "penalised regret sublinear (as published)",
     )
 
     def __post_init__(self) -> None:
-        from softbandit.theory.slater import dual_cap
-
         put = self._settle()
-        put("penalty", dual_cap(self.penalty, float(self.bounds[0, 0]), self.slater, needed=self.constraints > 0))
-        checks.nonnegative("penalty", 0.0 if self.constraints == 0 else self.penalty)
+        if self.penalty is None and self.slater is None and self.constraints:
+            raise ArgumentError.of("penalty", "a number above 0", None, "Pass it, or else slater.")
+        default = 4 * float(self.bounds[0, 0]) / slater_margin(self.slater) if self.slater is not None else 1.0
+        put("penalty", default if self.penalty is None else checks.positive("penalty", self.penalty))
 
     def decide(self, state: State, draws: Draws, among: Array | None = None) -> Choice:
         xp = namespace(state.dual)
         h = self.surrogate.estimate(state.posterior, state.round + 1, draws)
         u_f, l_g = h[:, 0], h[:, 1:]
-        z = u_f - self.penalty * xp.sum(xp.maximum(l_g, 0.0), axis=1) if self.constraints else u_f
-        return self._choice(self._best(restrict(z, among), draws), u_f, l_g)
+        z = u_f - self.penalty * xp.sum(xp.maximum(l_g, 0.0), axis=1)
+        return self._choice(self._best(restrict(z, among), draws), u_f, l_g)  # x_t

@@ -18,7 +18,7 @@ class GPTS(Unconstrained):
     about: ClassVar[About] = About(
         "the best arm of a sample from the posterior of the reward; costs are ignored",
         "Chowdhury & Gopalan 2017",
-        "nothing more",
+        "horizon",
         "regret O(gamma_T sqrt(T ln n)) without constraints; none for the costs",
     )
 

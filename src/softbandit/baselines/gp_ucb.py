@@ -18,7 +18,7 @@ class GPUCB(Unconstrained):
     about: ClassVar[About] = About(
         "the best upper confidence bound of the reward; costs are ignored",
         "Chowdhury & Gopalan 2017",
-        "nothing more",
+        "horizon",
         "regret O(gamma_T sqrt(T)) without constraints; none for the costs",
     )
 

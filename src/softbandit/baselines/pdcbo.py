@@ -55,8 +55,8 @@ class PDCBO(StepPolicy):
         h = self.surrogate.estimate(state.posterior, state.round + 1, draws)
         u_f, l_g = h[:, 0], h[:, 1:]
         z = u_f - xp.einsum("bm,bmn->bn", self.step * state.dual, l_g)
-        return self._choice(self._best(restrict(z, among), draws), u_f, l_g)
+        return self._choice(self._best(restrict(z, among), draws), u_f, l_g)  # x_t
 
     def update(self, state: State, choice: Choice, reward: Array, cost: Array) -> State:
-        dual = namespace(state.dual).maximum(state.dual + choice.cost_estimate + self.slack, 0.0)
+        dual = namespace(state.dual).maximum(state.dual + choice.cost_estimate + self.slack, 0.0)  # lambda(t+1)
         return State(state.round + 1, dual, self._learn(state, choice, reward, cost))

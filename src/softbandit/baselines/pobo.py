@@ -1,4 +1,4 @@
-"""POBO: pessimistic-optimistic Bayesian optimisation, a soft dual and a hard penalty at once."""
+"""POBO: pessimistic and optimistic Bayesian optimisation, a soft dual and a hard penalty at once."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -18,7 +18,8 @@ class POBO(StepPolicy):
     Q_i(t+1) = [Q_i(t) + l_i(x_t) + epsilon]_+
     P_i(t+1) = max(P_i(t) + [c_i]_+, sqrt(t))
 
-    Written from a summary of the 2023 paper: how P moves, and the starts, are taken from
+    Guo, Cao, He, Liu & Shi 2023, *POBO: Safe and optimal resource management for cloud
+    microservices*. Written from a summary of it: how P moves, and the starts, are taken from
     RPOL and could not be checked.
 
     Parameters
@@ -31,8 +32,8 @@ class POBO(StepPolicy):
 
     about: ClassVar[About] = About(
         "a virtual queue for the average cost, and a growing penalty on certain violation",
-        "Guo, Zhu & Liu 2023",
-        "nothing more",
+        "Guo, Cao, He, Liu & Shi 2023",
+        "horizon",
         "regret and violation sublinear (as published)",
     )
 
@@ -49,13 +50,13 @@ class POBO(StepPolicy):
         t, (P,) = state.round + 1, state.memory
         h = self.surrogate.estimate(state.posterior, t, draws)
         u_f, l_g = h[:, 0], h[:, 1:]
-        V = t**0.5 / self.surrogate.reward_width(state.posterior, t)  # (b, 1)
-        z = u_f - xp.einsum("bm,bmn->bn", state.dual / V, l_g) - xp.einsum("bm,bmn->bn", P, xp.maximum(l_g, 0.0))
-        return self._choice(self._best(restrict(z, among), draws), u_f, l_g)
+        price = state.dual * self.surrogate.reward_width(state.posterior, t) / t**0.5  # Q / V_t
+        z = u_f - xp.einsum("bm,bmn->bn", price, l_g) - xp.einsum("bm,bmn->bn", P, xp.maximum(l_g, 0.0))
+        return self._choice(self._best(restrict(z, among), draws), u_f, l_g)  # x_t
 
     def update(self, state: State, choice: Choice, reward: Array, cost: Array) -> State:
         xp = namespace(state.dual)
         (P,), eta = state.memory, (state.round + 1) ** 0.5
-        Q = xp.maximum(state.dual + choice.cost_estimate + self.slack, 0.0)
-        P = xp.maximum(P + xp.maximum(cost, 0.0), eta)
+        Q = xp.maximum(state.dual + choice.cost_estimate + self.slack, 0.0)  # Q(t+1)
+        P = xp.maximum(P + xp.maximum(cost, 0.0), eta)  # P(t+1)
         return State(state.round + 1, Q, self._learn(state, choice, reward, cost), (P,))

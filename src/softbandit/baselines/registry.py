@@ -1,5 +1,6 @@
 """Every policy by name, for the command line and experiment files."""
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -19,11 +20,12 @@ from softbandit.baselines.time_varying import TimeVarying
 from softbandit.checks import named
 from softbandit.ckb import CKB
 from softbandit.doubling import Doubling
+from softbandit.errors import UnknownNameError
 from softbandit.policy import About, Policy
 
 
 def _ckb(explore: str) -> Callable[..., Policy]:
-    return lambda **settings: CKB(**{"explore": explore, **settings})
+    return lambda **settings: CKB(explore=explore, **settings)
 
 
 def _time_varying(every: int | None = None, **settings: Any) -> Policy:
@@ -54,4 +56,11 @@ POLICIES: dict[str, tuple[Callable[..., Policy], About]] = {
 
 def make(name: str, **settings: Any) -> Policy:
     """The policy of that name with those settings: `make("rpol", **problem.settings(), horizon=1000)`."""
-    return named("policy", name, POLICIES)[0](**settings)
+    build, _ = named("policy", name, POLICIES)
+    kind = build if isinstance(build, type) else CKB
+    known = set(inspect.signature(kind).parameters) | ({"every"} if name == "ckb-time-varying" else set())
+    known -= {"explore"} if name in ("ckb-ucb", "ckb-ts", "ckb-rand") else set()  # the name says it
+    for setting in settings:
+        if setting not in known:
+            raise UnknownNameError.among(f"{name}, setting", setting, known)
+    return build(**settings)

@@ -18,13 +18,13 @@ class RPOL(StepPolicy):
 
     Guo, Zhu & Liu 2023, *Rectified Pessimistic-Optimistic Learning for Stochastic
     Continuum-armed Bandit with Constraints*. Written from a summary of it: the start of the
-    queue could not be checked against the paper.
+    queue, and that the noisy cost c enters it and not an estimate, could not be checked.
     """
 
     about: ClassVar[About] = About(
         "upper bound of the reward less a growing penalty on certain violation",
         "Guo, Zhu & Liu 2023",
-        "nothing more",
+        "horizon",
         "sum of [g]_+ sublinear (as published)",
     )
 
@@ -39,10 +39,10 @@ class RPOL(StepPolicy):
         h = self.surrogate.estimate(state.posterior, state.round + 1, draws)
         u_f, l_g = h[:, 0], h[:, 1:]
         z = u_f - xp.einsum("bm,bmn->bn", state.dual, xp.maximum(l_g, 0.0))
-        return self._choice(self._best(restrict(z, among), draws), u_f, l_g)
+        return self._choice(self._best(restrict(z, among), draws), u_f, l_g)  # x_t
 
     def update(self, state: State, choice: Choice, reward: Array, cost: Array) -> State:
         xp = namespace(state.dual)
         eta = (state.round + 1) ** 0.5
-        Q = xp.maximum(state.dual + xp.maximum(cost, 0.0), eta)
+        Q = xp.maximum(state.dual + xp.maximum(cost, 0.0), eta)  # Q(t+1)
         return State(state.round + 1, Q, self._learn(state, choice, reward, cost))

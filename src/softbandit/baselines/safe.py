@@ -56,7 +56,7 @@ class SafePolicy(Seeded):
     def init(self, trials: int) -> State:
         n, m = len(self.arms), self.constraints
         wide = np.full((trials, 1 + m, n), np.inf)
-        memory = -wide, wide, np.tile(self.seed, (trials, 1))
+        memory = -wide, wide, np.tile(self.known_safe, (trials, 1))
         return State(0, np.zeros((trials, m)), self.surrogate.prior(trials), memory)
 
     def update(self, state: State, choice: Choice, reward: Array, cost: Array) -> State:
@@ -70,7 +70,7 @@ class SafePolicy(Seeded):
         mean, half = self.surrogate.confidence(state.posterior, state.round + 1)
         low, up = xp.maximum(low, mean - half), xp.minimum(up, mean + half)
         known = xp.all(up[:, 1:] <= 0, axis=1) if self.lip is None else self._reached(up[:, 1:], S)
-        return low, up, self.seed | known
+        return low, up, self.known_safe | known
 
     def sets(self, state: State) -> Sets:
         """S, M and E in the round about to be played."""
@@ -151,10 +151,8 @@ class SafePolicy(Seeded):
 
 def distances(X: Floats, Y: Floats) -> Floats:
     """|x - y| over all pairs."""
-    squares = np.zeros((len(X), len(Y)))
-    for j in range(X.shape[1]):
-        squares += (X[:, j, None] - Y[None, :, j]) ** 2
-    return np.sqrt(squares)
+    squares = sum((X[:, j, None] - Y[None, :, j]) ** 2 for j in range(X.shape[1]))
+    return np.asarray(namespace(X).sqrt(squares)) if isinstance(X, np.ndarray) else namespace(X).sqrt(squares)
 
 
 def steepness(kernel: Any, arms: Floats) -> float:

@@ -5,7 +5,6 @@ from typing import ClassVar
 
 from softbandit.arrays import Array, Draws
 from softbandit.baselines.safe import SafePolicy
-from softbandit.baselines.seeded import on_offer
 from softbandit.policy import About, Choice, State
 
 
@@ -14,14 +13,15 @@ class SafeOpt(SafePolicy):
     """x_t = argmax over M and E of max over outputs of u(x) - l(x);  the sets are those of safe.py.
 
     Sui, Gotovos, Burdick & Krause 2015, *Safe Exploration for Optimization with Gaussian
-    Processes*; several constraints, and the rule without Lipschitz constants, as in
-    Berkenkamp, Krause & Schoellig 2016. Written from a summary of them.
+    Processes*; the rule without Lipschitz constants after Berkenkamp, Krause & Schoellig 2016.
+    Written from a summary of them. With several constraints an expander must lead to one x' for
+    all of them; published code tests each by itself, and scales the widths.
     """
 
     about: ClassVar[About] = About(
         "the widest interval among safe arms that may be best or may enlarge the safe set",
         "Sui et al. 2015",
-        "a safe arm; Lipschitz constants, or None",
+        "a safe arm; horizon; Lipschitz constants, or None",
         "no violation in any round, with probability 1 - alpha",
     )
 
@@ -30,4 +30,4 @@ class SafeOpt(SafePolicy):
 
     def decide(self, state: State, draws: Draws, among: Array | None = None) -> Choice:
         sets = self.sets(state)
-        return self.widest(sets, on_offer(sets.maximisers | sets.expanders, among), draws)
+        return self.widest(sets, sets.maximisers | sets.expanders, draws)

@@ -13,6 +13,8 @@ from softbandit.policy import About, Choice, State
 class ConstrainedTS(Memoryless):
     """With f_t, g_t samples from the posteriors (of width 1 unless set otherwise):
 
+    The posterior is calibrated to the noise, lambda = R^2, unless `regularisation` says otherwise.
+
     x_t = argmax f_t(x)  over the arms with g_it(x) <= 0 for every i,
     or    argmin sum_i [g_it(x)]_+  where there is none.
 
@@ -25,14 +27,14 @@ class ConstrainedTS(Memoryless):
     about: ClassVar[About] = About(
         "the best feasible arm of one sample from all posteriors",
         "Eriksson & Poloczek 2021",
-        "nothing more",
+        "horizon",
         "none",
     )
 
     def __post_init__(self) -> None:
-        self._settle("ts")
+        self._settle("ts", calibrated=True)
 
     def decide(self, state: State, draws: Draws, among: Array | None = None) -> Choice:
         h = self.surrogate.estimate(state.posterior, state.round + 1, draws)
         f_t, g_t = h[:, 0], h[:, 1:]
-        return self._choice(self._feasible_or_least(f_t, g_t, among, draws), f_t, g_t)
+        return self._choice(self._feasible_or_least(f_t, g_t, among, draws), f_t, g_t)  # x_t

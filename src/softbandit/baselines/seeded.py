@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -23,15 +23,20 @@ class Seeded(StepPolicy):
     """
 
     safe: int | Sequence[int] | None = None
-    seed: Array = field(init=False, repr=False)  # (n,), true at safe arms
+    known_safe: Array = field(init=False, repr=False)  # (n,), true at the seed's arms
 
-    def complaint(self, state: State) -> tuple[Array, SoftbanditError]:
+    takes_contexts: ClassVar[bool] = False
+
+    def refuted(self, state: State) -> Array:
         """The seed is refuted where the lower confidence bound of some cost is above 0."""
         xp = namespace(state.dual)
         mean, half = self.surrogate.confidence(state.posterior, state.round + 1)
-        refuted = xp.any((mean[:, 1:] - half[:, 1:] > 0) & self.seed, axis=(1, 2))
-        got = Words("a lower confidence bound of its cost above 0")
-        return refuted, SafeSeedError.of("safe", "a seed that what was seen leaves possible", got, "Name another arm.")
+        return xp.any((mean[:, 1:] - half[:, 1:] > 0) & self.known_safe, axis=(1, 2))
+
+    def objection(self) -> SoftbanditError:
+        arms = ", ".join(map(str, np.flatnonzero(self.known_safe)))
+        got = Words(f"a lower confidence bound of a cost above 0 among arms {arms}")
+        return SafeSeedError.of("safe", "a seed that what was seen leaves possible", got, "Name another arm.")
 
     def _settle_seed(self) -> Callable[[str, Any], None]:
         put = self._settle()
@@ -41,10 +46,5 @@ class Seeded(StepPolicy):
             raise SafeSeedError.of("safe", "at least one arm known to be safe", self.safe, "Name it, as safe=.")
         seed = np.zeros(n, dtype=bool)
         seed[[checks.whole("safe", arm, 0, n - 1) for arm in seeds]] = True
-        put("seed", seed)
+        put("known_safe", seed)
         return put
-
-
-def on_offer(arms: Array, among: Array | None) -> Array:
-    """Those of the arms (b, n) that may be played this round."""
-    return arms if among is None else arms & among

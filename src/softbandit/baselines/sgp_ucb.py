@@ -7,8 +7,9 @@ from typing import ClassVar
 import numpy as np
 
 from softbandit import checks
-from softbandit.arrays import Array, DrawCount, Draws, namespace, pick, restrict
-from softbandit.baselines.seeded import Seeded, on_offer
+from softbandit.arrays import Array, DrawCount, Draws, branch, namespace, pick, restrict
+from softbandit.baselines.seeded import Seeded
+from softbandit.checks import Floats
 from softbandit.errors import ArgumentError, Words
 from softbandit.policy import About, Choice, State
 
@@ -35,7 +36,7 @@ class SGPUCB(Seeded):
     about: ClassVar[About] = About(
         "uniform play of a safe seed, then the best upper bound among arms known to be safe",
         "Amani et al. 2020",
-        "a safe arm, better several",
+        "a safe arm, better several; horizon",
         "no violation in any round, with probability 1 - alpha",
     )
 
@@ -53,12 +54,13 @@ class SGPUCB(Seeded):
         xp = namespace(state.dual)
         mean, half = self.surrogate.confidence(state.posterior, state.round + 1)
         low, up = mean - half, mean + half
-        if state.round < self.uniform_rounds:
-            seed = on_offer(xp.broadcast_to(self.seed, up[:, 0].shape), among)
-            arm = pick(seed, draws.uniform[:, 0])
-        else:
-            safe = on_offer(self.seed | xp.all(up[:, 1:] <= 0, axis=1), among)
-            arm = self._best(restrict(up[:, 0], safe), draws)
+        seed = xp.broadcast_to(xp.asarray(self.known_safe), up[:, 0].shape)
+        safe = self.known_safe | xp.all(up[:, 1:] <= 0, axis=1)
+        arm = branch(
+            state.round < self.uniform_rounds,
+            lambda: pick(seed, draws.uniform[:, 0]),
+            lambda: self._best(restrict(up[:, 0], safe), draws),
+        )
         return self._choice(arm, up[:, 0], low[:, 1:])
 
     def update(self, state: State, choice: Choice, reward: Array, cost: Array) -> State:
@@ -69,7 +71,11 @@ class SGPUCB(Seeded):
             return math.isqrt(self.horizon)
         if self.initial_rounds != "features":
             return checks.whole("initial_rounds", self.initial_rounds, least=0)
-        phi = self.surrogate.factors[-1].phi[self.seed]
+        costs = [group.features for group, _ in self.surrogate.by_output()[1:]]
+        return max(self._seen_after(each.phi[self.known_safe]) for each in costs)
+
+    def _seen_after(self, phi: Floats) -> int:
+        """Rounds after which uniform play of arms with these features has seen every direction."""
         kappa = float(np.linalg.eigvalsh(phi.T @ phi / len(phi))[0])
         if kappa <= 1e-9:
             got = Words(f"a seed of {len(phi)} arms that leaves some direction of {phi.shape[1]} unseen")

@@ -4,9 +4,8 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from softbandit import checks
-from softbandit.arrays import Array, Draws, namespace, restrict
+from softbandit.arrays import Array, Draws, branch, namespace, restrict
 from softbandit.baselines.safe import SafePolicy
-from softbandit.baselines.seeded import on_offer
 from softbandit.policy import About, Choice, State
 
 
@@ -16,7 +15,8 @@ class StageOpt(SafePolicy):
     Stage 2, t > T_0:   x_t = argmax over S of u_f(x);  the sets are those of safe.py.
 
     Sui, Zhuang, Burdick & Yue 2018, *Stagewise Safe Bayesian Optimization with Gaussian
-    Processes*. Written from a summary of it.
+    Processes*. Written from a summary of it: whether the reward's interval counts in the width
+    of stage 1 could not be checked.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ class StageOpt(SafePolicy):
     about: ClassVar[About] = About(
         "the widest expander for a number of rounds, then the best upper bound in the safe set",
         "Sui et al. 2018",
-        "a safe arm; Lipschitz constants, or None; the length of the first stage",
+        "a safe arm; horizon; Lipschitz constants, or None; the length of the first stage",
         "no violation in any round, with probability 1 - alpha",
     )
 
@@ -40,11 +40,20 @@ class StageOpt(SafePolicy):
         put("expanding", checks.whole("stage_rounds", rounds, least=0))
 
     def decide(self, state: State, draws: Draws, among: Array | None = None) -> Choice:
+        choice: Choice = branch(
+            state.round < self.expanding,
+            lambda: self._expand(state, draws, among),
+            lambda: self._optimise(state, draws, among),
+        )
+        return choice
+
+    def _expand(self, state: State, draws: Draws, among: Array | None) -> Choice:
         xp = namespace(state.dual)
-        if state.round >= self.expanding:
-            low, up, S = self.intervals(state)
-            arm = self._best(restrict(up[:, 0], on_offer(S, among)), draws)
-            return self._choice(arm, up[:, 0], low[:, 1:])
         sets = self.sets(state)
-        M, E = on_offer(sets.maximisers, among), on_offer(sets.expanders, among)
+        M, E = sets.maximisers, sets.expanders
         return self.widest(sets, xp.where(xp.any(E, axis=1)[:, None], E, M), draws)
+
+    def _optimise(self, state: State, draws: Draws, among: Array | None) -> Choice:
+        low, up, S = self.intervals(state)
+        arm = self._best(restrict(up[:, 0], S), draws)
+        return self._choice(arm, up[:, 0], low[:, 1:])

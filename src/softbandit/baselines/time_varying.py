@@ -4,6 +4,8 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from softbandit import checks
+from softbandit.ckb import CKB
+from softbandit.errors import ArgumentError
 from softbandit.policy import About, Stage, WrappedPolicy
 
 
@@ -17,7 +19,7 @@ class TimeVarying(WrappedPolicy):
     Parameters
     ----------
     policy
-        A CKB, or any policy with steps.
+        A CKB: what other policies keep besides has no place in it.
     every
         H.
     """
@@ -28,12 +30,14 @@ class TimeVarying(WrappedPolicy):
     about: ClassVar[About] = About(
         "CKB with its posterior reset every so often, for functions that drift",
         "Deng, Zhou et al. 2022",
-        "how often to forget",
+        "horizon, Slater margin; how often to forget",
         "dynamic regret and violation sublinear under slow drift (as published)",
     )
 
     def __post_init__(self) -> None:
         self._wrap()
+        if not isinstance(self.policy, CKB):
+            raise ArgumentError.of("policy", "a CKB", type(self.policy).__name__, "For example sb.CKB(...).")
         checks.whole("every", self.every, least=1)
         object.__setattr__(self, "horizon", self.policy.horizon)
 

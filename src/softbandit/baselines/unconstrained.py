@@ -17,7 +17,7 @@ class Unconstrained(StepPolicy):
 
     def decide(self, state: State, draws: Draws, among: Array | None = None) -> Choice:
         h = self.surrogate.estimate(state.posterior, state.round + 1, draws)
-        return self._choice(self._best(restrict(h[:, 0], among), draws), h[:, 0], h[:, 1:])
+        return self._choice(self._best(restrict(h[:, 0], among), draws), h[:, 0], h[:, 1:])  # x_t
 
     def update(self, state: State, choice: Choice, reward: Array, cost: Array) -> State:
         return State(state.round + 1, state.dual, self._learn(state, choice, reward, cost))

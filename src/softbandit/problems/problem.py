@@ -31,7 +31,7 @@ class Problem:
     cost_bound: Any  # G: one number, or one a constraint
     slater: float  # delta, capped at 1
     name: str = "problem"
-    contexts: Any = None  # (n,): the context that each arm belongs to; one, drawn uniformly, is on offer each round
+    contexts: Any = None  # (n,): a number for each arm's context; one, drawn uniformly, is on offer each round
 
     def __post_init__(self) -> None:
         put = partial(object.__setattr__, self)
@@ -47,11 +47,11 @@ class Problem:
         checks.each_above("cost_bound", self.cost_bound, g.shape[1], least=0.0, strict=True)
         slater_margin(self.slater)
         if self.contexts is not None:
-            contexts = np.unique(self.contexts, return_inverse=True)[1]
-            if contexts.shape != (len(self.arms),):
-                got = Words(f"shape {np.shape(self.contexts)}")
+            labels = checks.points("contexts", np.reshape(self.contexts, (-1, 1)))[:, 0]
+            if len(labels) != len(self.arms):
+                got = Words(f"{len(labels)}")
                 raise ArgumentError.of("contexts", f"one for each of {len(self.arms)} arms", got, "Check the shape.")
-            put("contexts", contexts)
+            put("contexts", np.unique(labels, return_inverse=True)[1])
 
     @property
     def costs(self) -> Floats:

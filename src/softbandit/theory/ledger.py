@@ -87,6 +87,8 @@ def assess(subject: Subject, problem: Truth | None = None) -> Guarantees:
         Row("at most T rounds", GIVEN, f"T = {s.horizon:,}"),
         assumptions.independence_row(s),
     ]
+    if getattr(problem, "contexts", None) is not None:
+        rows.append(Row("one context", VIOLATED, "the problem has several, for which the paper states no theorem"))
     if len(s.V):
         rows += [assumptions.slater_row(s, problem), assumptions.cap_row(s, facts.price), assumptions.dual_row(s)]
     if len(s.V) and any(law.one_arm for law in condition.laws):

@@ -13,7 +13,7 @@ class Optimum(NamedTuple):
     """The best mixture of arms, pi*, and its expected reward."""
 
     value: float
-    weights: Floats  # (n,), at most m + 1 of them positive
+    weights: Floats  # (n,), at most m + 1 of them positive (m + the number of contexts)
 
 
 class OptimalDual(NamedTuple):
@@ -41,6 +41,9 @@ def randomized_optimum(reward: Floats, cost: Floats, contexts: Any = None) -> Op
     """
     f, g = functions(reward, cost)
     if contexts is not None:
+        if np.shape(contexts) != f.shape:
+            got = Words(f"shape {np.shape(contexts)}")
+            raise ArgumentError.of("contexts", f"one for each of {len(f)} arms", got, "Check the shape.")
         weights = _best_vertex(f, g, np.unique(contexts, return_inverse=True)[1].astype(float))
         return Optimum(float(f @ weights), weights)
     best = best_arm(f, g)

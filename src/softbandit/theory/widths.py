@@ -58,6 +58,9 @@ class GivenWidth:
     outputs: Array
 
     def __call__(self, t: int, gain: Array) -> Array:
+        if callable(self.rule) and not isinstance(t, (int, np.integer)):
+            remedy = "Run it with engine='numpy', or give the width as a number."
+            raise ArgumentError.of("width", "no function of t under a compiled engine", self.rule, remedy)
         value = self.rule(t) if callable(self.rule) else self.rule
         return (self.sign * checks.each_above("width", value, len(self.sign), least=0.0, strict=False))[
             None, self.outputs
