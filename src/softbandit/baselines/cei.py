@@ -23,7 +23,8 @@ class ConstrainedEI(Memoryless):
     feasibility alone is maximised.
 
     Gardner, Kusner, Xu, Weinberger & Cunningham 2014, *Bayesian Optimization with Inequality
-    Constraints*.
+    Constraints*. Written from the usual statement of it: its incumbent is the best feasible
+    observation, and it has no rule for noise.
     """
 
     about: ClassVar[About] = About(
@@ -49,4 +50,4 @@ class ConstrainedEI(Memoryless):
         odds = -mu_g / xp.where(sigma_g == 0, TINY, sigma_g)
         chance = xp.sum(log_normal_cdf(odds), axis=1)  # ln prod_i P(g_i <= 0), which may be too small for itself
         value = xp.where(known, ei * xp.exp(chance), chance)
-        return self._choice(self._best(restrict(value, among), draws), mu_f, mu_g)
+        return self._choice(self._best(restrict(value, among), draws), mu_f, mu_g)  # x_t

@@ -68,18 +68,18 @@ class SafePolicy(Seeded):
         xp = namespace(state.dual)
         low, up, S = state.memory
         mean, half = self.surrogate.confidence(state.posterior, state.round + 1)
-        low, up = xp.maximum(low, mean - half), xp.minimum(up, mean + half)
+        low, up = xp.maximum(low, mean - half), xp.minimum(up, mean + half)  # l_t, u_t: intersected
         known = xp.all(up[:, 1:] <= 0, axis=1) if self.lip is None else self._reached(up[:, 1:], S)
-        return low, up, self.known_safe | known
+        return low, up, self.known_safe | known  # S_t
 
     def sets(self, state: State) -> Sets:
         """S, M and E in the round about to be played."""
         xp = namespace(state.dual)
         low, up, S = self.intervals(state)
         floor = xp.max(restrict(low[:, 0], S), axis=1)
-        M = S & (up[:, 0] >= floor[:, None])
+        M = S & (up[:, 0] >= floor[:, None])  # maximisers
         leads = self._would_lead(state, low[:, 1:], S) if self.lip is None else self._leads(low[:, 1:], S)
-        return Sets(low, up, S, M, S & leads)
+        return Sets(low, up, S, M, S & leads)  # the last: expanders
 
     def widest(self, sets: Sets, candidates: Array, draws: Draws) -> Choice:
         """The candidate with the widest interval of any output; any safe arm, where bounds that cross leave none."""

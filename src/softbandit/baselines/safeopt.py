@@ -30,4 +30,4 @@ class SafeOpt(SafePolicy):
 
     def decide(self, state: State, draws: Draws, among: Array | None = None) -> Choice:
         sets = self.sets(state)
-        return self.widest(sets, sets.maximisers | sets.expanders, draws)
+        return self.widest(sets, sets.maximisers | sets.expanders, draws)  # x_t

@@ -19,7 +19,7 @@ class ConstrainedTS(Memoryless):
     or    argmin sum_i [g_it(x)]_+  where there is none.
 
     Eriksson & Poloczek 2021, *Scalable Constrained Bayesian Optimization*, the selection rule
-    on finite arms (without trust regions).
+    on finite arms (without trust regions). Written from the usual statement of it.
     """
 
     width: str | float | Sequence[float] | Callable[[int], Any] = 1.0

@@ -58,8 +58,8 @@ class SGPUCB(Seeded):
         safe = self.known_safe | xp.all(up[:, 1:] <= 0, axis=1)
         arm = branch(
             state.round < self.uniform_rounds,
-            lambda: pick(seed, draws.uniform[:, 0]),
-            lambda: self._best(restrict(up[:, 0], safe), draws),
+            lambda: pick(seed, draws.uniform[:, 0]),  # x_t for t <= T'
+            lambda: self._best(restrict(up[:, 0], safe), draws),  # x_t for t > T'
         )
         return self._choice(arm, up[:, 0], low[:, 1:])
 

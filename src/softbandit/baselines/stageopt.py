@@ -51,9 +51,9 @@ class StageOpt(SafePolicy):
         xp = namespace(state.dual)
         sets = self.sets(state)
         M, E = sets.maximisers, sets.expanders
-        return self.widest(sets, xp.where(xp.any(E, axis=1)[:, None], E, M), draws)
+        return self.widest(sets, xp.where(xp.any(E, axis=1)[:, None], E, M), draws)  # x_t, stage 1
 
     def _optimise(self, state: State, draws: Draws, among: Array | None) -> Choice:
         low, up, S = self.intervals(state)
         arm = self._best(restrict(up[:, 0], S), draws)
-        return self._choice(arm, up[:, 0], low[:, 1:])
+        return self._choice(arm, up[:, 0], low[:, 1:])  # x_t, stage 2
