@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from softbandit.arrays import drop_single
 from softbandit.checks import Floats
@@ -20,7 +21,7 @@ class Scores:
     strong_regret: Floats  # R_+: against pi*
     violation: Floats  # V = [sum g]_+
     positive_violation: Floats  # sum [g]_+
-    violated_rounds: Floats  # N: rounds with any g_i > 0
+    violated_rounds: NDArray[np.int64]  # N: rounds with any g_i > 0
 
 
 def score(trace: Trace, problem: Problem) -> Scores:
@@ -46,5 +47,5 @@ def score(trace: Trace, problem: Problem) -> Scores:
         strong_regret=t * optimum.value - reward,
         violation=drop_single(np.maximum(np.cumsum(g, axis=1), 0.0)),
         positive_violation=drop_single(np.cumsum(np.maximum(g, 0.0), axis=1)),
-        violated_rounds=np.cumsum((g > 0).any(axis=2), axis=1),
+        violated_rounds=np.cumsum((g > 0).any(axis=2), axis=1, dtype=np.int64),
     )
