@@ -67,8 +67,9 @@ def each(
     if shape == () and single:
         return np.full(count, number(what, value, error))
     if shape != (count,):
-        expected = f"one number, or {count} of them" if single else f"{count} numbers"
-        raise error.of(what, expected, value, f"Pass exactly {count}, in order.")
+        several = f"one number, or {count} of them" if single else f"{count} numbers"
+        expected = "one number" if count == 1 else several
+        raise error.of(what, expected, value, f"Pass exactly {count}{', in order' if count > 1 else ''}.")
     return np.array([number(f"{what}[{i}]", v, error) for i, v in enumerate(value)], dtype=np.float64)
 
 

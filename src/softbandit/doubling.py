@@ -16,8 +16,8 @@ class Doubling(WrappedPolicy):
 
     Each run has its own horizon, with the settings that follow from it, and forgets the
     runs before; a decision of an earlier run that is told late is learned from by the run
-    in force, whose dual it moves. If regret and violation grow as c sqrt(T) with the horizon known, they
-    grow at most as c sqrt(T) / (1 - 1 / sqrt(2)) = 3.42 c sqrt(T) here.
+    in force, whose dual it moves. If regret and violation grow as c sqrt(T) with the horizon
+    known, they grow at most as c sqrt(T) / (1 - 1 / sqrt(2)) = 3.42 c sqrt(T) here.
 
     >>> import numpy as np, softbandit as sb
     >>> policy = sb.CKB(np.eye(2), sb.Linear(), reward_bound=1, cost_bound=1, noise=1, horizon=100, slater=1)
@@ -50,17 +50,22 @@ class Doubling(WrappedPolicy):
             for k in range(checks.whole("runs", runs, least=1))
         ]
         bounds = [ledger.bound for ledger in ledgers if ledger.bound is not None]
-        last, T = ledgers[-1], sum(ledger.horizon for ledger in ledgers)
+        T = sum(ledger.horizon for ledger in ledgers)
+        last = replace(ledgers[-1], policy=f"Doubling of {ledgers[-1].policy}")
         if len(bounds) < len(ledgers):
             return last
+        probability = 1 - sum(1 - bound.probability for bound in bounds)
+        if probability <= 0:
+            why_not = f"each of {runs} runs may fail, and together they leave no probability; lower confidence"
+            return replace(last, bound=None, why_not=why_not, constants={})
         whole = Bound(
             theorem=f"{bounds[0].theorem}, in each of {len(bounds)} runs",
-            probability=1 - sum(1 - bound.probability for bound in bounds),
+            probability=probability,
             regret=sum(bound.regret for bound in bounds),
             violation=sum(bound.violation for bound in bounds),
         )
         trivial = (last.trivial[0] * T / last.horizon, last.trivial[1] * T / last.horizon)
-        return replace(last, policy=f"Doubling of {last.policy}", horizon=T, bound=whole, trivial=trivial)
+        return replace(last, horizon=T, bound=whole, trivial=trivial)
 
     def stage(self, round: int) -> Stage:
         H = self._first

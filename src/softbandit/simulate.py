@@ -13,7 +13,7 @@ from softbandit.arrays import POLICY, PROBLEM, draw, drop_single
 from softbandit.baselines.seeded import Seeded
 from softbandit.checks import Floats
 from softbandit.errors import ArgumentError, SafeSeedError, Words
-from softbandit.policy import Policy, State, StepPolicy
+from softbandit.policy import Policy, Stage, State
 from softbandit.problems.problem import Problem
 from softbandit.rounds import Rounds, play_round
 
@@ -75,8 +75,8 @@ def simulate(
     b, m = len(numbers), policy.constraints
     record = _Record(T, b, m, problem.constraints)
     state: State | None = None
-    for step, first, count in _chunks(policy, problem, b, T):
-        stage = policy.stage(first)
+    for stage, first, count in _chunks(policy, problem, b, T):
+        step = stage.policy
         if first == stage.first:
             state = stage.start(b, state)
         draws = draw(step.draws(), seed, numbers, first, count, POLICY)
@@ -140,9 +140,9 @@ class _Record:
 
 
 def _trial_numbers(trials: int | Sequence[int]) -> Sequence[int]:
-    if np.ndim(trials) == 0:
+    if not isinstance(trials, (Sequence, np.ndarray)):
         return range(checks.whole("trials", trials, least=1))
-    numbers = [checks.whole("trials", trial, least=0, most=2**64 - 1) for trial in trials]  # type: ignore[union-attr]
+    numbers = [checks.whole("trials", trial, least=0, most=2**64 - 1) for trial in trials]
     if not numbers:
         raise ArgumentError.of("trials", "at least one trial", trials, "Pass how many, or which.")
     return numbers
@@ -158,24 +158,25 @@ def _check_fit(policy: Policy, problem: Problem) -> None:
     if len(policy.arms) != len(problem.arms):
         got = Words(f"{len(policy.arms)} arms in the policy, {len(problem.arms)} in the problem")
         raise ArgumentError.of("policy", "the problem's arms", got, "Build it with **problem.settings().")
-    if problem.contexts is not None and not policy.takes_contexts:
-        got = Words(f"{type(policy).__name__}, which has no rule for a round in which no safe arm is on offer")
+    step = policy.stage(0).policy  # what a wrapper wraps
+    if problem.contexts is not None and not step.takes_contexts:
+        got = Words(f"{type(step).__name__}, which has no rule for a round in which no safe arm is on offer")
         raise ArgumentError.of("policy", "one that takes contexts", got, "Choose another.")
-    if isinstance(policy, Seeded) and problem.costs[policy.known_safe].max(initial=0.0) > 0:
-        got = Words(f"a cost of {problem.costs[policy.known_safe].max():.3g} there")
+    if isinstance(step, Seeded) and problem.costs[step.known_safe].max(initial=0.0) > 0:
+        got = Words(f"a cost of {problem.costs[step.known_safe].max():.3g} there")
         raise SafeSeedError.of("safe", "arms that are safe in this problem", got, "Name others.")
     if policy.constraints not in (0, problem.constraints):
         got = Words(f"{policy.constraints} constraints in the policy, {problem.constraints} in the problem")
         raise ArgumentError.of("policy", "as many constraints, or none", got, "Set constraints=.")
 
 
-def _chunks(policy: Policy, problem: Problem, trials: int, rounds: int) -> Iterator[tuple[StepPolicy, int, int]]:
-    """(policy in force, first round, number of rounds) of pieces that fit in memory and in one stage each."""
+def _chunks(policy: Policy, problem: Problem, trials: int, rounds: int) -> Iterator[tuple[Stage, int, int]]:
+    """(stage in force, first round, number of rounds) of pieces that fit in memory and in one stage each."""
     first = 0
     while first < rounds:
         stage = policy.stage(first)
         numbers = trials * (sum(stage.policy.draws()) + sum(problem.draws()) + 1)
         count = max(1, min(CHUNK_ROUNDS, CHUNK_NUMBERS // numbers))
         count = int(min(count, rounds - first, stage.last - first))
-        yield stage.policy, first, count
+        yield stage, first, count
         first += count

@@ -54,13 +54,17 @@ def test_configs_choice_may_be_feasible():
     assert (trace.cost_estimates <= 0).all()
 
 
+def play(agent, cost, rounds=50):
+    for _ in range(rounds):
+        agent.tell(agent.ask(), 0.0, cost)
+
+
 def test_config_declares_a_hopeless_problem_infeasible():
     arms = np.arange(2.0)[:, None]
     policy = CONFIG(arms, sb.Tabular(np.eye(2)), reward_bound=1, cost_bound=9, noise=0.1, horizon=50, width=1.0)
     agent = sb.Agent(policy)
-    with pytest.raises(sb.InfeasibleError, match="lower confidence bound above 0 for some cost of every arm"):  # noqa: PT012
-        for _ in range(20):
-            agent.tell(agent.ask(), 0.0, 5.0)
+    with pytest.raises(sb.InfeasibleError, match="lower confidence bound above 0 for some cost of every arm"):
+        play(agent, cost=5.0)
     problem = sb.problems.Problem(arms, policy.kernel, np.zeros(2), np.array([5.0, 5.0]), 0.1, 1.0, 9.0, 0.5)
     with pytest.warns(sb.ComplaintWarning, match=r"In 2 of 2 trials \(0, 1\): CONFIG: expected some arm"):
         sb.simulate(policy, problem, trials=2)
@@ -74,21 +78,22 @@ def test_a_seed_that_is_not_safe_is_refused(kind):
             examples_of.policy(problem, kind=kind, safe=safe)
     dangerous = int(problem.cost.argmax())
     agent = sb.Agent(examples_of.policy(problem, kind=kind, safe=dangerous, width=0.5))
-    with pytest.raises(sb.SafeSeedError, match=f"above 0 among arms {dangerous}.*Name another arm"):  # noqa: PT012
-        for _ in range(50):
-            agent.tell(agent.ask(), 0.0, problem.cost[dangerous])
-    with pytest.raises(sb.SafeSeedError, match="arms that are safe in this problem"):
-        sb.simulate(agent.policy, problem)
+    with pytest.raises(sb.SafeSeedError, match=f"above 0 among arms {dangerous}.*Name another arm"):
+        play(agent, cost=problem.cost[dangerous])
+    for policy in (agent.policy, sb.Doubling(agent.policy)):
+        with pytest.raises(sb.SafeSeedError, match="arms that are safe in this problem"):
+            sb.simulate(policy, problem, rounds=5)
 
 
 @pytest.mark.parametrize("kind", [SafeOpt, StageOpt, SGPUCB])
 def test_safe_methods_take_no_contexts(kind):
     problem = contextual()
     policy = examples_of.policy(problem, kind=kind, safe=examples_of.safest(problem))
-    with pytest.raises(sb.ArgumentError, match="no rule for a round in which no safe arm is on offer"):
-        sb.simulate(policy, problem)
-    with pytest.raises(sb.ArgumentError, match="no rule for a round in which no safe arm is on offer"):
-        sb.Agent(policy).ask(among=[1, 2])
+    for each in (policy, sb.Doubling(policy)):
+        with pytest.raises(sb.ArgumentError, match="no rule for a round in which no safe arm is on offer"):
+            sb.simulate(each, problem, rounds=5)
+        with pytest.raises(sb.ArgumentError, match="no rule for a round in which no safe arm is on offer"):
+            sb.Agent(each).ask(among=[1, 2])
 
 
 @pytest.mark.parametrize("bad", [0.0, -1.0, "rms", [1.0, 2.0], np.nan])

@@ -213,7 +213,12 @@ def test_doubling_adds_its_runs_up():
     assert whole.bound.regret == pytest.approx(sum(part.regret for part in parts))
     assert whole.bound.probability == pytest.approx(0.8)
     assert whole.horizon == 300
-    assert not sb.Doubling(policy.replace(explore="greedy")).guarantees(ONE_ARM).covered
+    greedy = sb.Doubling(policy.replace(explore="greedy")).guarantees(ONE_ARM)
+    assert not greedy.covered
+    assert greedy.policy == "Doubling of CKB with Greedy"
+    many = sb.Doubling(policy).guarantees(ONE_ARM, runs=11)  # 1 - 11 * 0.1 < 0
+    assert not many.covered
+    assert "leave no probability" in many.why_not
 
 
 def test_other_policies_say_that_nothing_is_worked_out_for_them():
