@@ -1,6 +1,7 @@
 """What is being optimised: functions, how they are observed, and what a policy may know of them."""
 
+from softbandit.problems.noise import GaussianNoise, Noise, ResampledNoise, StudentNoise, UniformNoise
 from softbandit.problems.problem import Problem
 from softbandit.problems.rkhs import rkhs
 
-__all__ = ["Problem", "rkhs"]
+__all__ = ["GaussianNoise", "Noise", "Problem", "ResampledNoise", "StudentNoise", "UniformNoise", "rkhs"]

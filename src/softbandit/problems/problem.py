@@ -1,6 +1,6 @@
-"""A problem on finite arms, with Gaussian noise."""
+"""A problem on finite arms: functions, noise, and the constants that a policy is told."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -11,6 +11,7 @@ from softbandit.arrays import Array, DrawCount, Draws, drop_single, namespace
 from softbandit.checks import Floats
 from softbandit.errors import ArgumentError, Words
 from softbandit.kernels import Kernel
+from softbandit.problems.noise import GaussianNoise, Noise, ResampledNoise
 from softbandit.theory.optimum import functions
 from softbandit.theory.slater import slater_margin
 
@@ -26,12 +27,14 @@ class Problem:
     kernel: Kernel
     reward: Floats  # f
     cost: Floats  # g
-    noise: float  # R
+    noise: float  # R, as policies are told
     reward_bound: float  # B
     cost_bound: Any  # G: one number, or one a constraint
     slater: float  # delta, capped at 1
     name: str = "problem"
     contexts: Any = None  # (n,): a number for each arm's context; one, drawn uniformly, is on offer each round
+    law: Noise = field(default_factory=GaussianNoise)  # of the noise that is seen
+    source: str = "synthetic"  # where the functions come from
 
     def __post_init__(self) -> None:
         put = partial(object.__setattr__, self)
@@ -46,6 +49,7 @@ class Problem:
         checks.positive("reward_bound", self.reward_bound)
         checks.each_above("cost_bound", self.cost_bound, g.shape[1], least=0.0, strict=True)
         slater_margin(self.slater)
+        self._check_law()
         if self.contexts is not None:
             labels = checks.points("contexts", np.reshape(self.contexts, (-1, 1)))[:, 0]
             if len(labels) != len(self.arms):
@@ -63,21 +67,31 @@ class Problem:
         return int(self.costs.shape[1])
 
     def draws(self) -> DrawCount:
-        """Random numbers that one round takes: the noise, and the context where there are several."""
-        return DrawCount(normal=1 + self.constraints, uniform=0 if self.contexts is None else 1)
+        """Random numbers that one round takes: the noise, and at last the context where there are several."""
+        normal, uniform = self.law.draws(1 + self.constraints)
+        return DrawCount(normal, uniform if self.contexts is None else uniform + 1)
 
     def available(self, draws: Draws) -> Array | None:
         """The arms on offer in a round, (trials, n); None for all."""
         if self.contexts is None:
             return None
         xp = namespace(draws.uniform)
-        context = xp.floor(draws.uniform * (self.contexts.max() + 1))  # (trials, 1)
+        context = xp.floor(draws.uniform[:, -1:] * (self.contexts.max() + 1))  # (trials, 1)
         return self.contexts == context
 
     def observe(self, arm: Array, draws: Draws) -> tuple[Array, Array]:
         """Noisy reward (trials,) and costs (trials, m) at the arms (trials,)."""
-        noise = self.noise * draws.normal
+        own = draws if self.contexts is None else Draws(draws.normal, draws.uniform[:, :-1])
+        noise = self.law.sample(self.noise, arm, own)
         return self.reward[arm] + noise[:, 0], self.costs[arm] + noise[:, 1:]
+
+    def _check_law(self) -> None:
+        if not isinstance(self.law, Noise):
+            raise ArgumentError.of("law", "a Noise", self.law, "For example sb.problems.UniformNoise().")
+        expected = (len(self.arms), 1 + self.constraints)
+        if isinstance(self.law, ResampledNoise) and self.law.residuals.shape[1:] != expected:
+            got = Words(f"rows of {self.law.residuals.shape[1:]}")
+            raise ArgumentError.of("law", f"rows of arms x outputs, {expected}", got, "Check the table.")
 
     def settings(self) -> dict[str, Any]:
         """What a policy is told of the problem: `sb.CKB(**problem.settings(), horizon=1000)`."""

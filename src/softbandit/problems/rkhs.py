@@ -7,6 +7,7 @@ from softbandit.arrays import drop_single
 from softbandit.checks import Floats
 from softbandit.errors import InfeasibleError, Words
 from softbandit.kernels import Kernel, SquaredExponential
+from softbandit.problems.noise import Noise, as_noise
 from softbandit.problems.problem import Problem
 from softbandit.theory.optimum import largest_margin
 
@@ -23,12 +24,14 @@ def rkhs(
     dimension: int = 1,
     coefficients: int = 100,
     kernel: Kernel | None = None,
+    law: Noise | str = "gaussian",
 ) -> Problem:
     """f = sum_i a_i k(., x_i) with a_i uniform on [-1, 1] and x_i uniform over the arms; g likewise.
 
     The arms discretise [0, 1] uniformly in one dimension, and are drawn uniformly from the
     unit cube in more. The kernel is a squared exponential of that length scale, unless
-    another is given. The bounds are the functions' norms, sqrt(a^T K a). The costs are
+    another is given; the noise has the `law`
+    "gaussian", "uniform", "student" or a `Noise`. The bounds are the functions' norms, sqrt(a^T K a). The costs are
     redrawn until some mixture of arms has every cost at -0.1 or below.
 
     >>> problem = rkhs(seed=3)
@@ -37,6 +40,7 @@ def rkhs(
     """
     n, d = checks.whole("arms", arms, least=1), checks.whole("dimension", dimension, least=1)
     m, p = checks.whole("constraints", constraints, least=1), checks.whole("coefficients", coefficients, least=1)
+    seen = as_noise("law", law)
     k = SquaredExponential(lengthscale) if kernel is None else kernel
     rng = np.random.default_rng(checks.whole("seed", seed, least=0))
     X = np.linspace(0, 1, n)[:, None] if d == 1 else rng.random((n, d))
@@ -54,7 +58,7 @@ def rkhs(
         )
     G = drop_single(np.array([norm for _, norm in drawn]))
     name = f"rkhs({n} arms, seed {seed})"
-    return Problem(X, k, reward, drop_single(cost), noise, B, G, min(margin, 1.0), name)
+    return Problem(X, k, reward, drop_single(cost), noise, B, G, min(margin, 1.0), name, law=seen)
 
 
 def _function(kernel: Kernel, X: Floats, p: int, rng: np.random.Generator) -> tuple[Floats, float]:

@@ -1,0 +1,113 @@
+"""How a problem is observed: the law of the noise on rewards and costs.
+
+A law turns a round's draws into the noise of every output at the arms played. All but the
+resampled rows have mean 0 and standard deviation `scale`, the problem's `noise`. For a
+Gaussian and for a uniform law that number is also the sub-Gaussian scale R of the theory;
+a Student law has none, however few of its draws are large.
+"""
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from softbandit import checks
+from softbandit.arrays import Array, DrawCount, Draws, namespace
+from softbandit.checks import Floats
+from softbandit.errors import ArgumentError, Words
+
+
+class Noise(ABC):
+    """The law of the noise."""
+
+    @abstractmethod
+    def draws(self, outputs: int) -> DrawCount:
+        """Random numbers that one round takes, for that many outputs."""
+
+    @abstractmethod
+    def sample(self, scale: float, arm: Array, draws: Draws) -> Array:
+        """The noise at the arms (trials,): (trials, outputs)."""
+
+
+@dataclass(frozen=True)
+class GaussianNoise(Noise):
+    """~ N(0, scale^2), independent over outputs."""
+
+    def draws(self, outputs: int) -> DrawCount:
+        return DrawCount(normal=outputs)
+
+    def sample(self, scale: float, arm: Array, draws: Draws) -> Array:
+        return scale * draws.normal
+
+
+@dataclass(frozen=True)
+class UniformNoise(Noise):
+    """Uniform on +-sqrt(3) scale, independent over outputs."""
+
+    def draws(self, outputs: int) -> DrawCount:
+        return DrawCount(uniform=outputs)
+
+    def sample(self, scale: float, arm: Array, draws: Draws) -> Array:
+        return scale * math.sqrt(12) * (draws.uniform - 0.5)
+
+
+@dataclass(frozen=True)
+class StudentNoise(Noise):
+    """Student's t with `freedom` > 2 degrees of freedom, scaled to that standard deviation: heavy tails.
+
+    Bailey (1994): sqrt(nu (u^(-2/nu) - 1)) cos(2 pi v) is t-distributed for uniform u and v.
+    """
+
+    freedom: float = 3.0
+
+    def __post_init__(self) -> None:
+        if not checks.positive("freedom", self.freedom) > 2:
+            remedy = "With 2 or fewer the standard deviation is infinite."
+            raise ArgumentError.of("freedom", "a number above 2", self.freedom, remedy)
+
+    def draws(self, outputs: int) -> DrawCount:
+        return DrawCount(uniform=2 * outputs)
+
+    def sample(self, scale: float, arm: Array, draws: Draws) -> Array:
+        xp = namespace(draws.uniform)
+        nu, k = self.freedom, draws.uniform.shape[1] // 2
+        u, v = draws.uniform[:, :k], draws.uniform[:, k:]
+        t = xp.sqrt(nu * (u ** (-2 / nu) - 1)) * xp.cos(2 * math.pi * v)
+        return scale / math.sqrt(nu / (nu - 2)) * t
+
+
+@dataclass(frozen=True, eq=False)
+class ResampledNoise(Noise):
+    """A row of a table, drawn afresh each round: the outputs at an arm are off by what they were in that row.
+
+    `residuals` is (rows, arms, outputs): what was seen less its mean. Outputs of one row
+    belong together, so a reward and a cost that are the same measurement stay so.
+    """
+
+    residuals: Floats
+
+    def __post_init__(self) -> None:
+        table = np.array(self.residuals, dtype=np.float64)
+        if table.ndim != 3 or not table.size or not np.isfinite(table).all():
+            got = Words(f"shape {table.shape}" if table.ndim != 3 or not table.size else "NaN or infinity")
+            raise ArgumentError.of("residuals", "finite numbers, rows x arms x outputs", got, "Check the table.")
+        table.flags.writeable = False
+        object.__setattr__(self, "residuals", table)
+
+    def draws(self, outputs: int) -> DrawCount:
+        return DrawCount(uniform=1)
+
+    def sample(self, scale: float, arm: Array, draws: Draws) -> Array:
+        rows = self.residuals.shape[0]
+        row = namespace(draws.uniform).floor(draws.uniform[:, 0] * rows).astype(int)
+        return self.residuals[row, arm]
+
+
+NOISES: dict[str, Noise] = {"gaussian": GaussianNoise(), "uniform": UniformNoise(), "student": StudentNoise()}
+
+
+def as_noise(what: str, value: Any) -> Noise:
+    """A law, or the one that a name stands for."""
+    return value if isinstance(value, Noise) else checks.named(what, value, NOISES)
