@@ -4,10 +4,8 @@ Settings are stored by value: numbers, names, arrays, and softbandit's own froze
 which are looked up by name on a fixed list. Nothing in a file is ever executed.
 """
 
-import contextlib
 import io
 import json
-import os
 import struct
 import zipfile
 import zlib
@@ -22,6 +20,7 @@ import numpy as np
 from softbandit import baselines, ckb, doubling, explore, kernels
 from softbandit.arrays import Array
 from softbandit.errors import FileError, Words
+from softbandit.files import replacing
 from softbandit.policy import StepPolicy
 
 FORMAT, VERSION = "softbandit agent", 1
@@ -122,21 +121,10 @@ def same(a: Any, b: Any) -> bool:
 
 
 def write(path: str | PathLike[str], header: dict[str, Any], arrays: dict[str, Array]) -> None:
-    """Write the archive under another name, then put it in place: a crash leaves the old file whole."""
-    target = Path(path).resolve()  # a link keeps leading where it led
-    part = target.with_name(f".{target.name}.{os.getpid()}.part")
-    header = {"format": FORMAT, "version": VERSION, **header}
-    try:
-        with part.open("wb") as file:
-            np.savez(file, allow_pickle=False, header=np.array(json.dumps(header)), **arrays)
-            file.flush()
-            os.fsync(file.fileno())
-        part.replace(target)
-    except OSError as error:
-        raise FileError(f"{path} could not be written: {error}. An earlier file of that name is as it was.") from error
-    finally:
-        with contextlib.suppress(OSError):
-            part.unlink(missing_ok=True)
+    """Write the archive, whole or not at all."""
+    with replacing(path) as file:
+        header = {"format": FORMAT, "version": VERSION, **header}
+        np.savez(file, allow_pickle=False, header=np.array(json.dumps(header)), **arrays)
 
 
 def read(path: str | PathLike[str]) -> tuple[dict[str, Any], dict[str, Array]]:

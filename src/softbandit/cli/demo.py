@@ -1,51 +1,22 @@
-"""The command line. Every command prints what it did and where it put it."""
+"""`softbandit demo`: the policies side by side on a synthetic problem."""
 
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.padding import Padding
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from softbandit import __version__, checks, problems
+from softbandit import checks, problems
 from softbandit.baselines import POLICIES, make
 from softbandit.baselines.seeded import Seeded
-from softbandit.errors import SoftbanditError
+from softbandit.cli.shared import console, explained, progress_bar
 from softbandit.experiments.compare import Result, compare
 from softbandit.experiments.figures import figure_path, overview
 from softbandit.policy import Policy
 from softbandit.theory.optimum import randomized_optimum
 
-app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
-console = Console()
 
-
-@app.callback()
-def about() -> None:
-    """Choose actions online so that reward is high while soft constraints hold over time."""
-
-
-@app.command()
-def version() -> None:
-    """Print the version."""
-    console.print(__version__)
-
-
-@app.command()
-def policies() -> None:
-    """List the policies: what each does, who published it, what it must be told, what it promises."""
-    for name, (_, about) in POLICIES.items():
-        console.print(f"[bold]{name}[/bold]  ({about.citation})", highlight=False)
-        for label, text in (("", about.idea), ("needs", about.needs), ("promises", about.guarantee)):
-            console.print(Padding(f"{label}: {text}" if label else text, (0, 0, 0, 4)), markup=False, highlight=False)
-
-
-@app.command()
 def demo(
     names: Annotated[list[str] | None, typer.Argument(help="Policies to run (softbandit policies lists them).")] = None,
     horizon: Annotated[int, typer.Option(help="Rounds a trial.")] = 5000,
@@ -55,14 +26,14 @@ def demo(
     out: Annotated[Path, typer.Option(help="Where to put the figure.")] = Path("out/demo.png"),
 ) -> None:
     """Run CKB with its three explorations, or any policies, on a synthetic problem, and draw what happened."""
-    with _explained():
+    with explained():
         checks.whole("trials", trials, least=1)
         out = figure_path(out, "demo.png")
         problem = problems.rkhs(seed=seed)
         settings = {**problem.settings(), "horizon": horizon, "width_scale": width_scale}
         policies = {name: _named(name, problem, settings) for name in names or ("ckb-ucb", "ckb-ts", "ckb-rand")}
         begun = time.perf_counter()
-        with _progress() as bar:
+        with progress_bar("rounds") as bar:
             tasks = {name: bar.add_task(name, total=horizon) for name in policies}
             results = compare(policies, problem, trials, seed, lambda name, n: bar.advance(tasks[name], n))
         seconds = time.perf_counter() - begun
@@ -103,27 +74,3 @@ def _draw(results: list[Result], problem: problems.Problem, width_scale: float, 
     out.parent.mkdir(parents=True, exist_ok=True)
     overview(problem, results, note).savefig(out)
     console.print(f"Figure: {out}")
-
-
-def _progress() -> Progress:
-    columns = (
-        TextColumn("{task.description:16}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("rounds"),
-        TimeRemainingColumn(),
-    )
-    return Progress(*columns, console=console)
-
-
-@contextmanager
-def _explained() -> Iterator[None]:
-    """Errors as one message and exit code 1, not a traceback."""
-    try:
-        yield
-    except (SoftbanditError, OSError) as error:
-        Console(stderr=True).print(f"error: {error}", markup=False, highlight=False)
-        raise typer.Exit(1) from None
-    except KeyboardInterrupt:
-        Console(stderr=True).print("Interrupted.")
-        raise typer.Exit(130) from None

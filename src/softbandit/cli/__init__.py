@@ -1,0 +1,34 @@
+"""The command line. Every command prints what it did and where it put it."""
+
+import typer
+from rich.padding import Padding
+
+from softbandit import __version__
+from softbandit.baselines import POLICIES
+from softbandit.cli.demo import demo
+from softbandit.cli.shared import console
+
+app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
+
+
+@app.callback()
+def about() -> None:
+    """Choose actions online so that reward is high while soft constraints hold over time."""
+
+
+@app.command()
+def version() -> None:
+    """Print the version."""
+    console.print(__version__)
+
+
+@app.command()
+def policies() -> None:
+    """List the policies: what each does, who published it, what it must be told, what it promises."""
+    for name, (_, about) in POLICIES.items():
+        console.print(f"[bold]{name}[/bold]  ({about.citation})", highlight=False)
+        for label, text in (("", about.idea), ("needs", about.needs), ("promises", about.guarantee)):
+            console.print(Padding(f"{label}: {text}" if label else text, (0, 0, 0, 4)), markup=False, highlight=False)
+
+
+app.command()(demo)
