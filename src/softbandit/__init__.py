@@ -7,6 +7,7 @@ from softbandit.ckb import CKB
 from softbandit.doubling import Doubling
 from softbandit.errors import (
     ArgumentError,
+    ClusterError,
     DecisionError,
     FeedbackError,
     FileError,
@@ -30,6 +31,7 @@ from softbandit.explore import (
 from softbandit.kernels import Kernel, Linear, Matern, SquaredExponential, Tabular
 from softbandit.metrics import score
 from softbandit.simulate import ComplaintWarning, simulate
+from softbandit.sweep import sweep
 from softbandit.theory.optimum import randomized_optimum
 
 __version__ = "0.1.0"
@@ -39,6 +41,7 @@ __all__ = [
     "UCB",
     "Agent",
     "ArgumentError",
+    "ClusterError",
     "ComplaintWarning",
     "Decision",
     "DecisionError",
@@ -73,5 +76,6 @@ __all__ = [
     "randomized_optimum",
     "score",
     "simulate",
+    "sweep",
     "theory",
 ]

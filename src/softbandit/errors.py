@@ -8,6 +8,7 @@ SoftbanditError
 ├── FeedbackError (ValueError)      an observation that cannot be learned from
 │   └── DecisionError               a decision that is foreign, malformed, or already told
 ├── InfeasibleError (ValueError)    the constraints cannot be satisfied
+├── ClusterError (RuntimeError)     workers that cannot be reached, or are lost again and again
 ├── FileError (OSError)             a saved agent that is damaged, foreign or cannot be written
 └── MissingExtraError (ImportError) an optional package that is not installed
 """
@@ -18,6 +19,7 @@ from typing import Any, Self
 
 __all__ = [
     "ArgumentError",
+    "ClusterError",
     "DecisionError",
     "FeedbackError",
     "FileError",
@@ -78,6 +80,10 @@ class DecisionError(FeedbackError):
 
 class InfeasibleError(SoftbanditError, ValueError):
     """The constraints cannot be satisfied."""
+
+
+class ClusterError(SoftbanditError, RuntimeError):
+    """Workers that cannot be reached, or are lost again and again."""
 
 
 class FileError(SoftbanditError, OSError):

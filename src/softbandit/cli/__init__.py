@@ -6,6 +6,7 @@ from rich.padding import Padding
 from softbandit import __version__
 from softbandit.baselines import POLICIES
 from softbandit.cli.demo import demo
+from softbandit.cli.experiments import reproduce, run
 from softbandit.cli.shared import console
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
@@ -31,4 +32,5 @@ def policies() -> None:
             console.print(Padding(f"{label}: {text}" if label else text, (0, 0, 0, 4)), markup=False, highlight=False)
 
 
-app.command()(demo)
+for command in (demo, run, reproduce):
+    app.command()(command)
