@@ -1,18 +1,24 @@
 """softbandit: choose actions online so that reward is high while soft constraints hold over time."""
 
-from softbandit import baselines, problems, theory
+from softbandit import baselines, data, problems, theory
 from softbandit.agent import Agent, Decision, HorizonWarning
 from softbandit.arrays import DrawCount, Draws, namespace
 from softbandit.ckb import CKB
 from softbandit.doubling import Doubling
 from softbandit.errors import (
     ArgumentError,
+    ChecksumError,
+    DataError,
     DecisionError,
+    DiskFullError,
     FeedbackError,
+    FetchError,
     FileError,
     InfeasibleError,
     KernelError,
     MissingExtraError,
+    MovedError,
+    OfflineError,
     SafeSeedError,
     SoftbanditError,
     UnknownNameError,
@@ -39,14 +45,18 @@ __all__ = [
     "UCB",
     "Agent",
     "ArgumentError",
+    "ChecksumError",
     "ComplaintWarning",
+    "DataError",
     "Decision",
     "DecisionError",
+    "DiskFullError",
     "Doubling",
     "DrawCount",
     "Draws",
     "Exploration",
     "FeedbackError",
+    "FetchError",
     "FileError",
     "Gaussian",
     "Greedy",
@@ -57,6 +67,8 @@ __all__ = [
     "Linear",
     "Matern",
     "MissingExtraError",
+    "MovedError",
+    "OfflineError",
     "RandUCB",
     "SafeSeedError",
     "SoftbanditError",
@@ -68,6 +80,7 @@ __all__ = [
     "UnknownNameError",
     "__version__",
     "baselines",
+    "data",
     "namespace",
     "problems",
     "randomized_optimum",
