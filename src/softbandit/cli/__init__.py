@@ -5,6 +5,7 @@ from rich.padding import Padding
 
 from softbandit import __version__
 from softbandit.baselines import POLICIES
+from softbandit.cli.data import data
 from softbandit.cli.demo import demo
 from softbandit.cli.shared import console
 
@@ -32,3 +33,4 @@ def policies() -> None:
 
 
 app.command()(demo)
+app.add_typer(data, name="data")
