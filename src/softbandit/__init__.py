@@ -1,19 +1,25 @@
 """softbandit: choose actions online so that reward is high while soft constraints hold over time."""
 
-from softbandit import baselines, problems, theory
+from softbandit import baselines, data, problems, theory
 from softbandit.agent import Agent, Decision, HorizonWarning
 from softbandit.arrays import DrawCount, Draws, namespace
 from softbandit.ckb import CKB
 from softbandit.doubling import Doubling
 from softbandit.errors import (
     ArgumentError,
+    ChecksumError,
     ClusterError,
+    DataError,
     DecisionError,
+    DiskFullError,
     FeedbackError,
+    FetchError,
     FileError,
     InfeasibleError,
     KernelError,
     MissingExtraError,
+    MovedError,
+    OfflineError,
     SafeSeedError,
     SoftbanditError,
     UnknownNameError,
@@ -41,15 +47,19 @@ __all__ = [
     "UCB",
     "Agent",
     "ArgumentError",
+    "ChecksumError",
     "ClusterError",
     "ComplaintWarning",
+    "DataError",
     "Decision",
     "DecisionError",
+    "DiskFullError",
     "Doubling",
     "DrawCount",
     "Draws",
     "Exploration",
     "FeedbackError",
+    "FetchError",
     "FileError",
     "Gaussian",
     "Greedy",
@@ -60,6 +70,8 @@ __all__ = [
     "Linear",
     "Matern",
     "MissingExtraError",
+    "MovedError",
+    "OfflineError",
     "RandUCB",
     "SafeSeedError",
     "SoftbanditError",
@@ -71,6 +83,7 @@ __all__ = [
     "UnknownNameError",
     "__version__",
     "baselines",
+    "data",
     "namespace",
     "problems",
     "randomized_optimum",

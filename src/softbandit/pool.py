@@ -16,8 +16,16 @@ Connection = AbstractContextManager[Any]
 
 RETRIES = 3  # times that lost tasks are run again
 WAIT = 10  # seconds for a cluster to answer
-LOST = ("TerminatedWorkerError", "BrokenProcessPool", "KilledWorker", "RayActorError", "ActorDiedError")
-LOST += ("ActorUnavailableError", "WorkerCrashedError", "NodeDiedError", "OutOfMemoryError", "CommClosedError")
+LOST = {
+    "TerminatedWorkerError",
+    "BrokenProcessPool",
+    "KilledWorker",
+    "CommClosedError",
+    "RayActorError",
+    "WorkerCrashedError",
+    "NodeDiedError",
+    "OutOfMemoryError",
+}
 """What joblib, Dask and Ray raise when a worker is gone, by name: none of them need be installed."""
 
 

@@ -1,6 +1,5 @@
 import json
 import os
-import resource
 import signal
 import subprocess
 import sys
@@ -105,19 +104,20 @@ def command(path, out, *options):
     return [sys.executable, "-m", "softbandit", "run", str(path), "--out", str(out), *options]
 
 
+FULL = """
+import resource, runpy, signal, sys
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))
+runpy.run_module("softbandit", run_name="__main__", alter_sys=True)
+"""
+
+
 def test_a_full_disk_is_said_and_loses_nothing_finished(tmp_path):
     """No file may grow beyond 2 kB: the table cannot be written, as on a full disk."""
     run(tiny(), tmp_path)
     before = (tmp_path / "tiny" / "results.csv").read_bytes()
-    path = written(tmp_path)
-
-    def full():
-        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-        resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))
-
-    done = subprocess.run(
-        command(path, tmp_path, "--jobs", "1"), preexec_fn=full, capture_output=True, text=True, check=False
-    )
+    options = command(written(tmp_path), tmp_path, "--jobs", "1")[3:]
+    done = subprocess.run([sys.executable, "-c", FULL, *options], capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert "results.csv could not be written" in " ".join(done.stderr.split())
     assert "Traceback" not in done.stderr

@@ -5,6 +5,7 @@ from rich.padding import Padding
 
 from softbandit import __version__
 from softbandit.baselines import POLICIES
+from softbandit.cli.data import data
 from softbandit.cli.demo import demo
 from softbandit.cli.experiments import reproduce, run
 from softbandit.cli.shared import console
@@ -34,3 +35,4 @@ def policies() -> None:
 
 for command in (demo, run, reproduce):
     app.command()(command)
+app.add_typer(data, name="data")

@@ -25,7 +25,6 @@ from softbandit.experiments.spec import Experiment
 from softbandit.experiments.tables import Table
 from softbandit.files import replacing
 from softbandit.pool import run_all
-from softbandit.problems.problem import Problem
 
 PRESENTATION = ("cli", "__main__.py", "experiments/claims", "experiments/figures", "experiments/report")
 """Code that shows numbers and makes none: a change there runs nothing again."""
@@ -82,13 +81,8 @@ def check(spec: Experiment, data: str | None) -> list[dict[str, str]]:
                 raise
             except SoftbanditError as error:
                 raise type(error)(f"{spec.name}.toml: {error}") from error
-            found[problem.source] = {"source": problem.source, "sha256": _fingerprint(problem)}
+            found[problem.source] = {"source": problem.source, "sha256": problem.data_hash}
     return list(found.values())
-
-
-def _fingerprint(problem: Problem) -> str:
-    """Hash of the functions, for problems without a file."""
-    return hashlib.sha256(problem.reward.tobytes() + problem.cost.tobytes()).hexdigest()
 
 
 def work(spec: Experiment) -> int:

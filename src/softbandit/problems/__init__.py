@@ -3,5 +3,17 @@
 from softbandit.problems.noise import GaussianNoise, Noise, ResampledNoise, StudentNoise, UniformNoise
 from softbandit.problems.problem import Problem
 from softbandit.problems.rkhs import rkhs
+from softbandit.problems.sensors import sensors
+from softbandit.problems.stocks import stocks
 
-__all__ = ["GaussianNoise", "Noise", "Problem", "ResampledNoise", "StudentNoise", "UniformNoise", "rkhs"]
+__all__ = [
+    "GaussianNoise",
+    "Noise",
+    "Problem",
+    "ResampledNoise",
+    "StudentNoise",
+    "UniformNoise",
+    "rkhs",
+    "sensors",
+    "stocks",
+]

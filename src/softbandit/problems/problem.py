@@ -35,6 +35,7 @@ class Problem:
     contexts: Any = None  # (n,): a number for each arm's context; one, drawn uniformly, is on offer each round
     law: Noise = field(default_factory=GaussianNoise)  # of the noise that is seen
     source: str = "synthetic"  # where the functions come from
+    data_hash: str = ""  # sha256 of the data they come from, if any
 
     def __post_init__(self) -> None:
         put = partial(object.__setattr__, self)

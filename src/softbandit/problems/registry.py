@@ -8,8 +8,10 @@ from softbandit.checks import named
 from softbandit.errors import UnknownNameError
 from softbandit.problems.problem import Problem
 from softbandit.problems.rkhs import rkhs
+from softbandit.problems.sensors import sensors
+from softbandit.problems.stocks import stocks
 
-PROBLEMS: dict[str, Callable[..., Problem]] = {"rkhs": rkhs}
+PROBLEMS: dict[str, Callable[..., Problem]] = {"rkhs": rkhs, "sensors": sensors, "stocks": stocks}
 
 
 def make(name: str, **settings: Any) -> Problem:
