@@ -4,6 +4,7 @@ A worker that is lost takes its tasks with it; they are run again, on workers th
 """
 
 import logging
+import socket
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, TypeVar
@@ -60,10 +61,18 @@ def run_all(
 
 
 def _submit(function: Callable[[Any], Any], tasks: Sequence[tuple[int, Any]], jobs: int) -> Iterator[tuple[int, Any]]:
-    from joblib import Parallel, delayed
+    """Results as they are done or, where a backend cannot give them so, in waves of a few tasks a worker."""
+    from joblib import Parallel, delayed, effective_n_jobs
+    from joblib.parallel import get_active_backend
 
-    pool = Parallel(n_jobs=jobs, return_as="generator_unordered", batch_size=1, pre_dispatch="3*n_jobs")
-    yield from pool(delayed(_numbered)(function, index, task) for index, task in tasks)
+    calls = [delayed(_numbered)(function, index, task) for index, task in tasks]
+    if get_active_backend()[0].supports_return_generator:
+        yield from Parallel(n_jobs=jobs, return_as="generator_unordered", batch_size=1)(calls)
+        return
+    wave = 2 * effective_n_jobs(jobs)
+    with Parallel(n_jobs=jobs, batch_size=1) as pool:  # one pool for all waves
+        for first in range(0, len(calls), wave):
+            yield from pool(calls[first : first + wave])
 
 
 def _numbered(function: Callable[[Any], Any], index: int, task: Any) -> tuple[int, Any]:
@@ -105,12 +114,15 @@ def _dask(address: str) -> Iterator[None]:
         raise MissingExtraError.of_extra("distributed", "dask") from None
     from joblib import parallel_config
 
-    try:
-        client = Client(f"tcp://{address}", timeout=WAIT)
-    except (OSError, ValueError) as error:
-        raise _unreachable("Dask scheduler", address, error, "dask scheduler, dask worker") from None
-    with client, parallel_config(backend="dask", wait_for_workers_timeout=WAIT):
-        yield
+    knock("Dask scheduler", address, "dask scheduler; dask worker ADDRESS")
+    with Client(f"tcp://{address}", timeout=WAIT) as client:
+        try:
+            client.wait_for_workers(1, timeout=WAIT)
+        except TimeoutError:
+            remedy = f"Start some with: dask worker tcp://{address}"
+            raise ClusterError.of(f"Dask scheduler at {address}", "workers", Words("none"), remedy) from None
+        with parallel_config(backend="dask"):
+            yield
 
 
 @contextmanager
@@ -122,10 +134,12 @@ def _ray(address: str) -> Iterator[None]:
         raise MissingExtraError.of_extra("ray", "ray") from None
     from joblib import parallel_config
 
+    if address != "auto":
+        knock("Ray cluster", address, "ray start --head")
     try:
         ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR)
-    except (ConnectionError, OSError, ValueError, RuntimeError) as error:
-        raise _unreachable("Ray cluster", address, error, "ray start --head") from None
+    except ConnectionError:
+        raise ClusterError.of("Ray", "a cluster on this machine", Words("none"), "Run: ray start --head") from None
     register_ray()
     try:
         with parallel_config(backend="ray"):
@@ -134,6 +148,11 @@ def _ray(address: str) -> Iterator[None]:
         ray.shutdown()
 
 
-def _unreachable(what: str, address: str, error: Exception, start: str) -> ClusterError:
-    got = Words(f"no answer ({type(error).__name__})")
-    return ClusterError.of(f"{what} at {address}", "an answer", got, f"Is it running? Start it with: {start}.")
+def knock(what: str, address: str, start: str) -> None:
+    """Refuse an address where nobody listens now, rather than after the minutes that a client would wait."""
+    host, _, port = address.rpartition(":")
+    try:
+        socket.create_connection((host, int(port)), timeout=WAIT).close()
+    except (OSError, ValueError, OverflowError) as error:
+        got = Words(f"none ({error})")
+        raise ClusterError.of(f"{what} at {address}", "an answer", got, f"Start one with: {start}") from None

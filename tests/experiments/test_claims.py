@@ -91,14 +91,18 @@ def test_linear_at_the_beginning():
     assert not judge(table(rows({"a": lambda i, t: t**0.5}, rounds=rounds))).holds
 
 
-def test_always_good_finds_the_worst_moment():
-    rounds = (50, 100, 1000, 10_000)
-    late = {"a": lambda i, t: t**0.5, "b": lambda i, t: 20.0 if t < 5000 else 300.0}
-    judge = c.always_good("a", ["a", "b"], "strong_regret")
-    evidence = judge(table(rows(late, rounds=rounds)))  # 31.6 against 20 in round 1,000
-    assert not evidence.holds
-    assert evidence.ours == "at worst 1.58 x the best, in round 1,000"
-    assert judge(table(rows({"a": lambda i, t: t**0.5, "b": flat(300.0)}, rounds=rounds))).holds
+def test_always_good_is_near_the_best_or_nearer_to_it_than_to_the_worst():
+    rounds = (50, 100, 1000)
+    others = {"b": lambda i, t: 100.0, "c": lambda i, t: 200.0}
+    judge = c.always_good("a", ["a", "b", "c"], "strong_regret")
+    for level, holds in ((50.0, True), (149.0, True), (151.0, False)):
+        assert judge(table(rows({"a": flat(level, 0.0), **others}, rounds=rounds))).holds is holds
+    early = {"a": lambda i, t: 900.0 if t < 100 else 100.0, **others}  # before round 100 nothing counts
+    assert judge(table(rows(early, rounds=rounds))).holds
+    late = {"a": lambda i, t: 180.0 if t == 1000 else 100.0, **others}
+    assert judge(table(rows(late, rounds=rounds))).ours == "at its worst 180, best 100, in round 1,000"
+    close = {"a": flat(109.0, 0.0), "b": flat(100.0, 0.0), "c": flat(101.0, 0.0)}  # the worst, yet similar
+    assert judge(table(rows(close, rounds=rounds))).holds
 
 
 def test_the_cost_in_arms_is_a_slope():

@@ -11,13 +11,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from softbandit.checks import Floats
 from softbandit.experiments.runner import Outcome
 from softbandit.experiments.statistics import Interval, bootstrap, curves, growth, interval, readable, units
 from softbandit.experiments.tables import Table
 
 HOLDS, CONDITIONALLY, FAILS = "holds", "holds under a condition", "does not hold"
 SIMILAR = 0.10  # a regret that is at most this share above another counts as similar
-ALL_TIMES = 1.5  # "good at all times": at most this factor above the best, from round 100 on
 LINEAR, QUADRATIC = 1.15, 1.7  # exponents of the cost in the number of arms: at most, at least
 CKB = ("ckb-ucb", "ckb-ts", "ckb-rand")
 SAFE = ("stageopt", "sgp-ucb")
@@ -171,27 +171,26 @@ def _growth(rows: Table, metric: str, span: tuple[float, float]) -> Interval:
 
 
 def always_good(policy: str, among: Sequence[str], metric: str) -> Judge:
-    """From round 100 on, its mean is at most ALL_TIMES the best one's."""
+    """From round 100 on, its mean is at most SIMILAR above the best one's, or nearer to it than to the worst one's."""
 
     def judge(rows: Table) -> Evidence:
-        means = {}
-        for name in among:
-            rounds, values = curves(rows.where(policy=name), metric)
-            means[name] = values.mean(axis=0)[rounds >= 100]
-        rounds = rounds[rounds >= 100]
-        best = np.min(list(means.values()), axis=0)
-        factors = {name: _factor(mean, best) for name, mean in means.items()}
-        worst = int(factors[policy].argmax())
-        ours = f"at worst {readable(float(factors[policy][worst]))} x the best, in round {rounds[worst]:,.0f}"
-        details = [(name, f"at worst {readable(float(f.max()))} x the best") for name, f in factors.items()]
-        return Evidence(bool(factors[policy][worst] <= ALL_TIMES), ours, tuple(details))
+        means = {name: _mean_from(rows.where(policy=name), metric, 100) for name in among}
+        values = np.stack([mean for _, mean in means.values()])
+        best, worst = values.min(axis=0), values.max(axis=0)
+        rounds, own = means[policy]
+        excess = own - np.maximum(best + SIMILAR * np.abs(best), (best + worst) / 2)
+        at = int(excess.argmax())
+        seen = [(f"{name}, round {rounds[at]:,.0f}", readable(mean[at])) for name, (_, mean) in means.items()]
+        ours = f"at its worst {readable(own[at])}, best {readable(best[at])}, in round {rounds[at]:,.0f}"
+        return Evidence(bool(excess[at] <= 0), ours, tuple(seen))
 
     return judge
 
 
-def _factor(mean: Any, best: Any) -> Any:
-    """How many times the best; where that is not positive, 1 or infinity."""
-    return np.where(best > 0, mean / np.where(best > 0, best, 1.0), np.where(mean <= best, 1.0, np.inf))
+def _mean_from(rows: Table, metric: str, first: int) -> tuple[Floats, Floats]:
+    """Rounds from the first on, and the mean over the units in each."""
+    rounds, values = curves(rows, metric)
+    return rounds[rounds >= first], values.mean(axis=0)[rounds >= first]
 
 
 def cost_in_arms(policies: Sequence[str], quadratic: bool) -> Judge:

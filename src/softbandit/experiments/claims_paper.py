@@ -3,7 +3,6 @@
 import math
 
 from softbandit.experiments.claims import (
-    ALL_TIMES,
     CKB,
     LINEAR,
     QUADRATIC,
@@ -33,7 +32,7 @@ _similar = (
 )
 _equal = "the paper's number lies in the 95% interval of our mean, widened by a half"
 _sublinear = "the mean grows as t^p from T/10 to T, with p < 1 at the upper end of the 95% interval"
-_times = f"from round 100 on, its mean R_+ is at most {ALL_TIMES:g} times the best of the three"
+_times = f"from round 100 on, its R_+ is at most {SIMILAR:.0%} above the best one, or nearer to it than to the worst"
 
 CLAIMS = (
     Claim(
