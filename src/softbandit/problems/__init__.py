@@ -1,7 +1,21 @@
 """What is being optimised: functions, how they are observed, and what a policy may know of them."""
 
+from softbandit.problems.cloud import cloud, cloud_configurations
 from softbandit.problems.noise import GaussianNoise, Noise, ResampledNoise, StudentNoise, UniformNoise
 from softbandit.problems.problem import Problem
 from softbandit.problems.rkhs import rkhs
+from softbandit.problems.wireless import channel_gains, wireless
 
-__all__ = ["GaussianNoise", "Noise", "Problem", "ResampledNoise", "StudentNoise", "UniformNoise", "rkhs"]
+__all__ = [
+    "GaussianNoise",
+    "Noise",
+    "Problem",
+    "ResampledNoise",
+    "StudentNoise",
+    "UniformNoise",
+    "channel_gains",
+    "cloud",
+    "cloud_configurations",
+    "rkhs",
+    "wireless",
+]
