@@ -137,6 +137,7 @@ def test_ckb_comes_near_the_optimum(engine):
         {"allowed": 5},
         {"requests": 0},
         {"requests": 10.5},
+        {"requests": 10**30},
         {"seed": -1},
         {"work": 0.0},
         {"wait": -0.1},
@@ -148,7 +149,14 @@ def test_bad_input_is_refused(bad):
         sb.problems.cloud(**bad)
 
 
-@pytest.mark.parametrize("hopeless", [{"rate": 1e4}, {"limit": 0.1}, {"wait": 1.0}])
+@pytest.mark.parametrize("extreme", [{"rate": 1e-300}, {"limit": 1e308}, {"work": 1e-300}, {"allowed": 0.9999}])
+def test_extremes_are_problems_too(extreme):
+    problem = sb.problems.cloud(**extreme)
+    assert np.isfinite(problem.cost).all()
+    assert problem.slater > 0
+
+
+@pytest.mark.parametrize("hopeless", [{"rate": 1e308}, {"limit": 0.1}, {"wait": 1.0}, {"work": 1e300}])
 def test_what_no_configuration_can_do_is_refused(hopeless):
     with pytest.raises(sb.InfeasibleError, match="late for less than 0.05, got .* at best"):
         sb.problems.cloud(**hopeless)

@@ -82,7 +82,7 @@ def cloud(
     """
     if not 0 < checks.number("allowed", allowed) < 1:
         raise ArgumentError.of("allowed", "a share between 0 and 1", allowed, "5% is 0.05.")
-    N, seed = checks.whole("requests", requests, least=1), checks.whole("seed", seed, least=0)
+    N, seed = checks.whole("requests", requests, least=1, most=10**9), checks.whole("seed", seed, least=0)
     raw = cloud_configurations()
     price = raw[:, 0] * (REPLICA_PRICE + CORE_PRICE * raw[:, 1])
     late = _late(raw, rate, limit, work, wait)

@@ -24,7 +24,7 @@ def erlang_c(servers: int, load: float) -> float:
 
 
 def late_share(limit: float, servers: int, rate: float, service: float) -> float:
-    """P(W > t) = e^(-mu t) + C mu t e^(-min(mu, theta) t) (1 - e^-x) / x,  theta = s mu - lambda,  x = |theta - mu| t.
+    """P(W > t) = e^(-mu t) + C mu e^(-min(mu, theta) t) (1 - e^(-d t)) / d,  theta = s mu - lambda,  d = |theta - mu|.
 
     W, the time from arrival to departure, is the time in line plus the service: the line takes
     no time with probability 1 - C, and otherwise Exp(theta); the service takes Exp(mu).
@@ -38,6 +38,6 @@ def late_share(limit: float, servers: int, rate: float, service: float) -> float
     theta = s * mu - lam
     if theta <= 0:
         return 1.0
-    x = abs(theta - mu) * t
-    both = mu * t * math.exp(-min(mu, theta) * t) * (-math.expm1(-x) / x if x else 1.0)
+    d = abs(theta - mu)
+    both = mu * math.exp(-min(mu, theta) * t) * (-math.expm1(-d * t) / d if d else t)
     return min(1.0, math.exp(-mu * t) + erlang_c(s, lam / mu) * both)
