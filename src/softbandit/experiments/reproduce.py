@@ -29,6 +29,8 @@ PAPER = (
     "constraints",
     "doubling",
     "noise",
+    "cloud",
+    "wireless",
 )
 """The experiments' files, those of the paper's figures first."""
 

@@ -67,6 +67,11 @@ class Problem:
     def constraints(self) -> int:
         return int(self.costs.shape[1])
 
+    @property
+    def sub_gaussian(self) -> float:
+        """The least R for which the noise is R-sub-Gaussian; infinite for heavy tails."""
+        return self.law.sub_gaussian(self.noise)
+
     def draws(self) -> DrawCount:
         """Random numbers that one round takes: the noise, and at last the context where there are several."""
         normal, uniform = self.law.draws(1 + self.constraints)

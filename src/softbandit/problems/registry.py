@@ -6,12 +6,20 @@ from typing import Any
 
 from softbandit.checks import named
 from softbandit.errors import UnknownNameError
+from softbandit.problems.cloud import cloud
 from softbandit.problems.problem import Problem
 from softbandit.problems.rkhs import rkhs
 from softbandit.problems.sensors import sensors
 from softbandit.problems.stocks import stocks
+from softbandit.problems.wireless import wireless
 
-PROBLEMS: dict[str, Callable[..., Problem]] = {"rkhs": rkhs, "sensors": sensors, "stocks": stocks}
+PROBLEMS: dict[str, Callable[..., Problem]] = {
+    "rkhs": rkhs,
+    "sensors": sensors,
+    "stocks": stocks,
+    "cloud": cloud,
+    "wireless": wireless,
+}
 
 
 def make(name: str, **settings: Any) -> Problem:
