@@ -1,3 +1,8 @@
+import hashlib
+import json
+import os
+from pathlib import Path
+
 import pytest
 from experiments.tiny import TOML, written
 from typer.testing import CliRunner
@@ -48,6 +53,7 @@ def test_reproduce_runs_what_is_named_and_judges_its_claims(tmp_path):
     assert result.exit_code == 0, result.output
     assert "Zero violation by slack" in said(result)
     assert (tmp_path / "index.html").exists()
+    assert json.loads((tmp_path / "claims.json").read_text())[0]["claim"] == "Zero violation by slack"
     assert max(map(len, result.output.splitlines())) <= 80 + len(str(tmp_path))
 
 
@@ -69,3 +75,56 @@ def test_a_file_where_the_folder_should_be(tmp_path):
     result = run("run", written(tmp_path), "--out", tmp_path / "out", "--jobs", 1)
     assert result.exit_code == 1
     assert "error:" in result.output
+
+
+SENSORS = """
+title = "Sensors"
+horizon = 20
+trials = 2
+
+[problem]
+kind = "sensors"
+
+[policies.ckb-ucb]
+"""
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (None, "softbandit data fetch sensors"),
+        (b"", "iw_data_all.mat"),
+        (b"MATLAB 5.0 MAT-file" + bytes(200), "iw_data_all.mat"),
+        (b"Date,AAPL\n2016-01-04,100\n", "iw_data_all.mat"),
+    ],
+    ids=["missing", "empty", "truncated", "foreign"],
+)
+def test_a_data_file_that_is_none_stops_the_run_before_it_begins(tmp_path, content, says):
+    folder = tmp_path / "data"
+    folder.mkdir()
+    if content is not None:
+        (folder / "iw_data_all.mat").write_bytes(content)
+    options = ("--data", folder, "--out", tmp_path / "out", "--jobs", 1)
+    result = run("run", written(tmp_path, SENSORS), *options)
+    assert result.exit_code == 1
+    assert says in said(result)
+    assert "Traceback" not in result.output
+    assert not (tmp_path / "out").exists()
+    assert run("reproduce", "--only", "fig1b", *options).exit_code == 1
+
+
+def test_a_run_without_the_originals_says_what_stood_in(tmp_path, monkeypatch):
+    monkeypatch.delenv("SOFTBANDIT_DATA", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    assert run("run", written(tmp_path, SENSORS), "--out", tmp_path, "--jobs", 1).exit_code == 0
+    manifest = json.loads((tmp_path / "tiny" / "manifest.json").read_text())
+    assert manifest["data"][0]["source"].startswith("stand-in: simulated office")
+    assert "stand-in: simulated office" in (tmp_path / "tiny" / "index.html").read_text()
+
+
+@pytest.mark.skipif("SOFTBANDIT_DATA" not in os.environ, reason="SOFTBANDIT_DATA names no folder with the originals")
+def test_a_run_on_the_originals_has_their_hashes_in_its_manifest(tmp_path):
+    assert run("run", written(tmp_path, SENSORS), "--out", tmp_path, "--jobs", 1).exit_code == 0
+    manifest = json.loads((tmp_path / "tiny" / "manifest.json").read_text())
+    original = Path(os.environ["SOFTBANDIT_DATA"]) / "iw_data_all.mat"
+    assert [source["sha256"] for source in manifest["data"]] == [hashlib.sha256(original.read_bytes()).hexdigest()]

@@ -9,8 +9,10 @@ Beyond a policy's own settings, a file may say
     x = "default"                the default of that setting (useful in a grid)
 """
 
+import json
 import math
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -42,7 +44,18 @@ def build_problem(
     for key, value in (("seed", seed), ("data", data)):
         if value is not None and key in registry.accepted(kind):
             settings.setdefault(key, value)
-    return registry.make(kind, **_without_defaults(settings))
+    return _made(kind, json.dumps(_without_defaults(settings), sort_keys=True))
+
+
+@lru_cache(maxsize=64)
+def _made(kind: str, settings: str) -> Problem:
+    """A problem, kept for the next policy: some take seconds to make."""
+    return registry.make(kind, **json.loads(settings))
+
+
+def forget_problems() -> None:
+    """Make problems anew: their data may have changed."""
+    _made.cache_clear()
 
 
 def build_policy(label: str, own: Mapping[str, Any], problem: Problem, settings: Mapping[str, Any]) -> Policy:

@@ -72,7 +72,7 @@ def draw(outcome: Outcome, name: str) -> "Figure":
 def footnote(outcome: Outcome) -> str:
     """Which data and settings made it."""
     spec = outcome.spec
-    what = "; ".join(dict.fromkeys(source["source"] for source in outcome.manifest["data"]))
+    what = "; ".join(dict.fromkeys(source["source"] for source in outcome.manifest["data"])).rstrip(".")
     if spec.measure == "time":
         return f"Data: {what}. Least of several repetitions, on {outcome.manifest['machine']['cores']} cores."
     several = f" on {spec.instances} instances" if spec.instances > 1 else ""

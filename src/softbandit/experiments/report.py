@@ -58,7 +58,7 @@ def _summary(outcomes: Sequence[Outcome], verdicts: Sequence[Verdict]) -> str:
     counts = Counter(verdict.verdict for verdict in verdicts)
     said = ", ".join(f"{counts[name]} {_badge(name)}" for name in BADGES if counts[name])
     judged = f"<p>{len(verdicts)} claims judged: {said}.</p>" if verdicts else ""
-    return f"{judged}<p class='small'>Data: {escape('; '.join(sources))}.</p>"
+    return f"{judged}<p class='small'>Data: {escape('; '.join(sources))}</p>"
 
 
 def _badge(verdict: str) -> str:
@@ -93,7 +93,7 @@ def _experiment(outcome: Outcome, verdicts: Sequence[Verdict]) -> str:
     return "\n".join(
         [
             f"<h3 id='{escape(spec.name)}'>{escape(spec.title)}</h3>",
-            f"<p>{escape(spec.about.strip())}</p><p class='small'>Data: {escape(sources)}.</p>",
+            f"<p>{escape(spec.about.strip())}</p><p class='small'>Data: {escape(sources)}</p>",
             *figures,
             *map(_evidence, verdicts),
             f"<details><summary>Numbers at the end</summary>{_numbers(outcome)}</details>",

@@ -1,6 +1,5 @@
 """The paper's experiments, and the way from a file to figures and a report."""
 
-import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -10,7 +9,7 @@ from softbandit.experiments import figures_results
 from softbandit.experiments.claims import Verdict, judge
 from softbandit.experiments.claims_paper import CLAIMS
 from softbandit.experiments.report import write_report
-from softbandit.experiments.runner import Outcome, check, run, work
+from softbandit.experiments.runner import Outcome, check, run, work, write_json
 from softbandit.experiments.spec import Experiment, load
 
 FOLDER = Path(__file__).parent / "paper"
@@ -88,16 +87,13 @@ def verdicts(outcomes: Sequence[Outcome]) -> list[Verdict]:
 
 
 def report(outcomes: Sequence[Outcome], judged: Sequence[Verdict], title: str, out: Path, command: str) -> Path:
-    """Write index.html and claims.json; the path of the first."""
+    """Write index.html, and the verdicts as claims.json for programs; the path of the first."""
     out.mkdir(parents=True, exist_ok=True)
-    write_report(out / "index.html", title, outcomes, judged, command)
-    return out / "index.html"
-
-
-def summary(judged: Sequence[Verdict]) -> str:
-    """The verdicts as JSON, for programs."""
     rows = [
         {"claim": v.claim.name, "paper": v.claim.paper, "ours": v.ours, "verdict": v.verdict, "condition": v.condition}
         for v in judged
     ]
-    return json.dumps(rows, indent=1)
+    if judged:
+        write_json(out / "claims.json", rows)
+    write_report(out / "index.html", title, outcomes, judged, command)
+    return out / "index.html"

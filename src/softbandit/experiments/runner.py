@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 
 import softbandit
 from softbandit.errors import FileError, SoftbanditError
+from softbandit.experiments.build import forget_problems
 from softbandit.experiments.cells import Cell, cells, join, play, prepare
 from softbandit.experiments.spec import Experiment
 from softbandit.experiments.tables import Table
@@ -72,6 +73,7 @@ def run(spec: Experiment, out: Path, data: str | None, backend: str, jobs: int, 
 
 def check(spec: Experiment, data: str | None) -> list[dict[str, str]]:
     """Build every policy once, so that a mistake is found before the work; what the data are."""
+    forget_problems()
     found = {}
     for cell in cells(spec):
         if cell.instance == 0:
