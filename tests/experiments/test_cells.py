@@ -19,6 +19,13 @@ def test_with_fewer_trials_than_instances_there_are_fewer_instances():
     assert {part.instance for part in cells(tiny(trials=2))} == {0, 1}
 
 
+def test_a_policy_may_be_run_in_part_of_the_grid():
+    parts = cells(tiny(policies={"ckb-ucb": {}, "ckb-ts": {"only": {"width_scale": [0.2]}}}))
+    assert {part.point["width_scale"] for part in parts if part.policy == "ckb-ts"} == {0.2}
+    assert {part.point["width_scale"] for part in parts if part.policy == "ckb-ucb"} == {1.0, 0.2}
+    prepare(parts[-1])
+
+
 @pytest.mark.parametrize("index", [0, 4, 11])
 def test_a_cell_is_a_simulation_and_its_scores(index):
     cell = cells(tiny())[index]

@@ -36,6 +36,7 @@ def test_a_quick_run_replaces_what_it_names(tmp_path):
         ({"policies": {"ckb-ucbb": {}}}, "Did you mean 'ckb-ucb'"),
         ({"policies": {}}, "at least one"),
         ({"policies": {"ckb-ucb": 3}}, r"Write it as \[policies.ckb-ucb\]"),
+        ({"policies": {"ckb-ucb": {"only": {"width_scal": [1]}}}}, "Did you mean 'width_scale'"),
         ({"grid": {"width_scale": 1.0}}, "a list of values"),
         ({"primary": {"width_scal": 1.0}}, "Did you mean 'width_scale'"),
         ({"primary": {"width_scale": 0.5}}, "expected one of"),

@@ -62,6 +62,7 @@ def build_policy(label: str, own: Mapping[str, Any], problem: Problem, settings:
     """The policy of that label on a problem, with settings common to all and its own."""
     chosen = _without_defaults({**settings, **own})
     name = chosen.pop("policy", label)
+    chosen.pop("only", None)
     try:
         return make(name, **problem.settings() | _worked_out(name, chosen, problem))
     except SoftbanditError as error:

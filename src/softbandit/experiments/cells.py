@@ -17,7 +17,7 @@ from softbandit.policy import Policy
 from softbandit.problems.problem import Problem
 from softbandit.simulate import ComplaintWarning, simulate
 
-REPEATS = 5  # of a time: the least of them is the one least disturbed
+REPEATS = 3  # of a time: the least of them is the one least disturbed
 
 
 class Cell(NamedTuple):
@@ -39,7 +39,8 @@ def cells(spec: Experiment) -> list[Cell]:
     return [
         Cell(spec, point, policy, instance, trials)
         for point in spec.combinations()
-        for policy in spec.policies
+        for policy, own in spec.policies.items()
+        if all(point[key] in values for key, values in own.get("only", {}).items())
         for instance, trials in enumerate(share)
     ]
 

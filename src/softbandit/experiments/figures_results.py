@@ -44,6 +44,7 @@ WORDS = {
     "positive_violation": "sum of positive costs, $\\sum [g]_+$",
     "violated_rounds": "rounds violated, $N$",
     "microseconds": "microseconds a trial-round",
+    "width": "width rule",
     "width_scale": "confidence width, x theory",
     "slack_share": "slack, share of the Slater margin",
     "problem.arms": "number of arms",
@@ -132,7 +133,7 @@ def _final(outcome: Outcome, spec: Mapping[str, Any]) -> "Figure":
         for name, colour, line in _looks(table, spec):
             found = [interval(units(table, metric, **{"policy": name, spec["x"]: v})) for v in values]
             _error_bars(axes, place, np.array(found), name, colour, line)
-        finish(axes, "", WORDS.get(spec["x"], spec["x"]), WORDS[metric])
+        finish(axes, "", _word(spec["x"]), WORDS[metric])
         if not numeric:
             axes.set_xticks(place, values)
         _scale(axes, spec)
@@ -183,6 +184,8 @@ def _heat(outcome: Outcome, spec: Mapping[str, Any]) -> "Figure":
         axes.set_yticks(range(len(rows)), [", ".join(map(_short, r)) for r, _ in rows], size=7)
         _frame_primary(axes, outcome, spec, [r for r, _ in rows], [c for c, _ in columns])
         axes.set_title(f"{name}: {WORDS[metric]}", size=9)
+        axes.set_xlabel(", ".join(_word(key) for key in spec["columns"]), size=8)
+    grid[0].set_ylabel(", ".join(_word(key) for key in spec["rows"]), size=8)
     return figure
 
 
@@ -212,8 +215,11 @@ def _times(outcome: Outcome, spec: Mapping[str, Any]) -> "Figure":
         axes.plot(x, y, color=colour, ls=line, marker="o", ms=4, label=f"{name}: $n^{{{slope:.2f}}}$")
     axes.set_xscale("log")
     axes.set_yscale("log")
-    axes.legend(frameon=False, fontsize=8, title="upper half of the range", title_fontsize=8)
-    finish(axes, "", WORDS.get(spec["x"], spec["x"]), WORDS["microseconds"])
+    axes.xaxis.set_minor_formatter("")
+    axes.legend(
+        frameon=False, fontsize=8, title="exponent over the upper\nhalf of the range", title_fontsize=8, loc=(1, 0.3)
+    )
+    finish(axes, "", _word(spec["x"]), WORDS["microseconds"])
     return figure
 
 
@@ -225,7 +231,7 @@ def _panels(outcome: Outcome, spec: Mapping[str, Any]) -> list[tuple[str, Table]
     names = list(spec.get("panels", []))
     table = outcome.table.where(**_fixed(outcome, names))
     return [
-        (", ".join(f"{WORDS.get(n, n)}: {v}" for n, v in zip(names, key, strict=True)), part)
+        (", ".join(f"{_word(n)}: {v}" for n, v in zip(names, key, strict=True)), part)
         for key, part in table.groups(*names)
     ]
 
@@ -265,6 +271,10 @@ def _is_number(text: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def _word(key: str) -> str:
+    return WORDS.get(key, key)
 
 
 def _short(text: str) -> str:

@@ -57,11 +57,11 @@ def execute(
     """Run experiments, each with its figures, and keep them as they finish; all are checked before the first is run."""
     for spec in specs:
         figures_results.check_figures(spec.name, spec.figures, (*spec.grid, "maximiser"))
-        check(spec, data)
+    sources = [check(spec, data) for spec in specs]
     outcomes = []
-    for spec in specs:
+    for spec, source in zip(specs, sources, strict=True):
         begin(spec, work(spec))
-        outcome = run(spec, out, data, backend, jobs, progress)
+        outcome = run(spec, out, data, backend, jobs, progress, source)
         draw(outcome)
         done(outcome)
         outcomes.append(outcome)

@@ -120,6 +120,8 @@ def _checked(spec: Experiment) -> Experiment:
         if not isinstance(own, Mapping):
             raise ArgumentError.of(f"{where}, {label}", "a table", own, f"Write it as [policies.{label}].")
         checks.named(f"{where}, [policies.{label}] policy", own.get("policy", label), POLICIES)
+        for key in own.get("only", {}):
+            checks.named(f"{where}, [policies.{label}] only", key, spec.grid)
     for key, values in spec.grid.items():
         if not isinstance(values, list) or not values:
             raise ArgumentError.of(f"{where}, [grid] {key}", "a list of values", values, "Write it in brackets.")
