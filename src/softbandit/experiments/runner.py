@@ -43,9 +43,17 @@ class Outcome(NamedTuple):
     reused: bool
 
 
-def run(spec: Experiment, out: Path, data: str | None, backend: str, jobs: int, progress: Progress) -> Outcome:
-    """Run an experiment, or take what an earlier run has left of the same one."""
-    sources = check(spec, data)
+def run(
+    spec: Experiment,
+    out: Path,
+    data: str | None = None,
+    backend: str = "local",
+    jobs: int = 1,
+    progress: Progress = lambda done: None,
+    sources: list[dict[str, str]] | None = None,
+) -> Outcome:
+    """Run an experiment, or take what an earlier run has left of the same one; `sources` is what `check` gave."""
+    sources = check(spec, data) if sources is None else sources
     key, folder = _key(spec, sources), out / spec.name
     finished = _finished(spec, folder, key)
     if finished is not None:
