@@ -39,7 +39,7 @@ def flat(level, wobble=1.0):
 
 def test_better_or_similar_allows_a_tenth_and_no_more():
     judge = c.better_or_similar(["a"], ["b"], "strong_regret")
-    for level, holds in ((50.0, True), (108.0, True), (112.0, False)):
+    for level, holds in ((50.0, True), (109.0, True), (112.0, False)):
         assert judge(table(rows({"a": flat(level), "b": flat(100.0)}))).holds is holds
 
 

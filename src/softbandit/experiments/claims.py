@@ -81,7 +81,7 @@ def judge(claim: Claim, outcome: Outcome) -> Verdict:
 
 
 def better_or_similar(ours: Sequence[str], others: Sequence[str], metric: str, strictly: bool = False) -> Judge:
-    """Each of ours has at most the others' regret, up to SIMILAR; strictly: less, beyond chance."""
+    """Each of ours has on average at most the others' regret, up to SIMILAR; strictly: less, beyond chance."""
 
     def judge(rows: Table) -> Evidence:
         final, details, worst = rows.final(), [], (-np.inf, "")
@@ -89,7 +89,7 @@ def better_or_similar(ours: Sequence[str], others: Sequence[str], metric: str, s
             for other in others:
                 a, b = units(final, metric, policy=one), units(final, metric, policy=other)
                 gap, level = interval(a - b), abs(float(b.mean()))
-                excess = gap.high if strictly else gap.high - SIMILAR * level
+                excess = gap.high if strictly else gap.mean - SIMILAR * level
                 details.append((f"{one} less {other}", f"{gap}, of {readable(float(b.mean()))}"))
                 worst = max(worst, (excess, f"{one} less {other}: {gap}"))
         return Evidence(worst[0] <= 0, f"at worst {worst[1]}", tuple(details))
