@@ -1,8 +1,10 @@
+import itertools
+
 import numpy as np
 import pytest
 from scipy import stats
 
-from softbandit.experiments.statistics import bootstrap, curves, growth, interval, readable, units
+from softbandit.experiments.statistics import curves, growth, growth_interval, interval, intervals, readable, units
 from softbandit.experiments.tables import Table
 
 
@@ -11,10 +13,28 @@ def table(rows):
     return Table.of([dict(zip(names, row, strict=True)) for row in rows], names)
 
 
-def test_the_interval_is_students():
-    values = np.random.default_rng(0).normal(3, 2, 30)
-    low, high = stats.t.interval(0.95, 29, values.mean(), values.std(ddof=1) / np.sqrt(30))
-    assert interval(values) == pytest.approx((values.mean(), low, high))
+def test_the_interval_is_that_of_all_resamples():
+    values = np.array([0.0, 1.0, 5.0, 30.0])
+    every = [np.mean(sample) for sample in itertools.product(values, repeat=4)]  # all 256, equally likely
+    low, high = np.quantile(every, [0.025, 0.975])
+    found = interval(values)
+    assert found.mean == 9.0
+    # 2,000 of them have quantiles within 4 standard errors of the probability, 4 sqrt(0.025 * 0.975 / 2000) = 0.014.
+    assert np.quantile(every, 0.011) <= found.low <= np.quantile(every, 0.039)
+    assert np.quantile(every, 0.961) <= found.high <= np.quantile(every, 0.989)
+    assert low < found.mean < high
+
+
+def test_of_many_normal_values_it_is_students():
+    values = np.random.default_rng(0).normal(3, 2, 400)
+    low, high = stats.t.interval(0.95, 399, values.mean(), values.std(ddof=1) / np.sqrt(400))
+    # A quantile of 2,000 normal draws has a standard error of 0.06 of their deviation: of this width, 1.5%.
+    assert interval(values) == pytest.approx((values.mean(), low, high), abs=0.06 * (high - low))
+    np.testing.assert_array_equal(intervals(values[:, None])[:, 0], interval(values))
+
+
+def test_counts_have_no_negative_interval():
+    assert interval(np.array([0.0] * 20 + [900.0])).low == 0.0
 
 
 def test_equal_values_have_no_width_and_one_value_no_interval():
@@ -53,12 +73,18 @@ def test_growth_from_nothing_is_infinite_and_of_nothing_is_none():
     assert growth(np.array([[0.0, 0.0]]), (1, 2)) == 0.0
 
 
-def test_the_bootstrap_agrees_with_students_interval_and_with_itself():
-    values = np.random.default_rng(1).normal(0, 1, 200)
-    ours, theirs = bootstrap(lambda sample: float(sample.mean()), values), interval(values)
-    # The bootstrap's quantiles have a standard error of about 3% of the width at 2,000 resamples.
-    assert ours == pytest.approx(theirs, abs=0.1 * (theirs.high - theirs.low))
-    assert bootstrap(lambda sample: float(sample.mean()), values) == ours
+def test_the_interval_of_growth_holds_the_powers_of_its_units():
+    t = np.array([100.0, 1000.0])
+    values = np.stack([t**power for power in (0.4, 0.5, 0.6)])
+    found = growth_interval(values, (100, 1000))
+    assert found.low == pytest.approx(0.4)  # all three drawn alike has probability 1/27, beyond 2.5%
+    assert found.high == pytest.approx(0.6)
+    assert found.mean == pytest.approx(np.log10(values.mean(axis=0)[1] / values.mean(axis=0)[0]))
+    assert growth_interval(values, (100, 1000)) == found
+
+
+def test_growth_that_is_infinite_in_some_resamples_is_said():
+    assert growth_interval(np.array([[0.0, 1.0], [1.0, 2.0]]), (1, 10)).high == float("inf")
 
 
 def test_numbers_can_be_read():

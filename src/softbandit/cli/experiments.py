@@ -113,7 +113,7 @@ def _print_scores(outcome: Outcome) -> None:
         table.add_column(heads[metric], justify="right", overflow="fold")
     rows = outcome.table if spec.measure == "time" else outcome.table.final()
     for key, part in rows.groups(*spec.grid, "policy"):
-        found = [interval(units(part, m)).short() if m != "microseconds" else f"{part[m][0]:.1f}" for m in metrics]
+        found = [str(interval(units(part, m))) if m != "microseconds" else f"{part[m][0]:.1f}" for m in metrics]
         table.add_row(*key, *found)
     console.print(table)
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from softbandit.checks import Floats
 from softbandit.experiments.runner import Outcome
-from softbandit.experiments.statistics import Interval, bootstrap, curves, growth, interval, readable, units
+from softbandit.experiments.statistics import Interval, curves, growth_interval, interval, readable, units
 from softbandit.experiments.tables import Table
 
 HOLDS, CONDITIONALLY, FAILS = "holds", "holds under a condition", "does not hold"
@@ -167,7 +167,7 @@ def _growth(rows: Table, metric: str, span: tuple[float, float]) -> Interval:
     rounds, values = curves(rows, metric)
     at = [int(np.abs(rounds - share * rounds[-1]).argmin()) for share in span]
     ends = (float(rounds[at[0]]), float(rounds[at[1]]))
-    return bootstrap(lambda sample: growth(sample, ends), values[:, at])
+    return growth_interval(values[:, at], ends)
 
 
 def always_good(policy: str, among: Sequence[str], metric: str) -> Judge:

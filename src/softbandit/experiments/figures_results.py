@@ -19,7 +19,7 @@ from softbandit import checks
 from softbandit.errors import ArgumentError, UnknownNameError, Words
 from softbandit.experiments.figures import finish, new_figure
 from softbandit.experiments.runner import Outcome
-from softbandit.experiments.statistics import curves, interval, readable, units
+from softbandit.experiments.statistics import curves, interval, intervals, readable, units
 from softbandit.experiments.tables import METRICS, Table, label
 
 if TYPE_CHECKING:
@@ -51,9 +51,11 @@ WORDS = {
     "problem.constraints": "number of constraints",
     "problem.kernel": "kernel",
     "problem.noise": "noise",
+    "problem.law": "law of the noise",
     "regularisation": "$\\lambda$",
     "maximiser": "unconstrained maximiser",
 }
+LINEAR_TO = 100  # of a logarithmic axis that also has zero and negative values
 KINDS = ("curves", "final", "dots", "heat", "times")
 KEYS = ("kind", "y", "x", "title", "panels", "rows", "columns", "per_round", "log", "policies", "zoom")
 
@@ -77,7 +79,7 @@ def footnote(outcome: Outcome) -> str:
     if spec.measure == "time":
         return f"Data: {what}. Least of several repetitions, on {outcome.manifest['machine']['cores']} cores."
     several = f" on {spec.instances} instances" if spec.instances > 1 else ""
-    return f"Data: {what}.\nT = {spec.horizon:,}, {spec.trials} trials{several}; mean and its 95% interval."
+    return f"Data: {what}.\nT = {spec.horizon:,}, {spec.trials} trials{several}; mean and its 95% interval (bootstrap)."
 
 
 def check_figures(name: str, figures: Mapping[str, Mapping[str, Any]], columns: Sequence[str]) -> None:
@@ -108,18 +110,17 @@ def _curves(outcome: Outcome, spec: Mapping[str, Any]) -> "Figure":
             for name, colour, line in _looks(table, spec):
                 rounds, values = curves(table.where(policy=name), metric)
                 _band(axes, rounds, values / rounds if spec.get("per_round") else values, name, colour, line)
-            per = " a round" if spec.get("per_round") else ""
-            finish(axes, title, "round", WORDS[metric] + per)
+            finish(axes, title, "round", WORDS[metric] + (" a round" if spec.get("per_round") else ""))
             _scale(axes, spec)
-    grid[0][-1].legend(frameon=False, fontsize=8, loc="best")
+    grid[0][-1].legend(frameon=False, fontsize=8, loc=(1.02, 0.4))
     return figure
 
 
 def _band(axes: "Axes", x: Any, values: Any, name: str, colour: str, line: str) -> None:
     """Mean over the units, with its interval."""
-    found = np.array([interval(column) for column in values.T])
-    axes.plot(x, found[:, 0], color=colour, ls=line, label=name, lw=1.5)
-    axes.fill_between(x, found[:, 1], found[:, 2], color=colour, alpha=0.18, lw=0)
+    mean, low, high = intervals(values)
+    axes.plot(x, mean, color=colour, ls=line, label=name, lw=1.5)
+    axes.fill_between(x, low, high, color=colour, alpha=0.18, lw=0)
 
 
 def _final(outcome: Outcome, spec: Mapping[str, Any]) -> "Figure":
@@ -130,20 +131,28 @@ def _final(outcome: Outcome, spec: Mapping[str, Any]) -> "Figure":
     numeric = all(_is_number(v) for v in values)
     place = [float(v) for v in values] if numeric else list(range(len(values)))
     for axes, metric in zip(grid[0], metrics, strict=True):
-        for name, colour, line in _looks(table, spec):
+        looks = _looks(table, spec)
+        for i, (name, colour, line) in enumerate(looks):
             found = [interval(units(table, metric, **{"policy": name, spec["x"]: v})) for v in values]
-            _error_bars(axes, place, np.array(found), name, colour, line)
+            _error_bars(axes, place, np.array(found), name, colour, line, aside=4 * (i - (len(looks) - 1) / 2))
         finish(axes, "", _word(spec["x"]), WORDS[metric])
         if not numeric:
             axes.set_xticks(place, values)
         _scale(axes, spec)
-    grid[0][-1].legend(frameon=False, fontsize=8)
+    grid[0][-1].legend(frameon=False, fontsize=8, loc=(1.02, 0.4))
     return figure
 
 
-def _error_bars(axes: "Axes", x: Any, found: Any, name: str, colour: str, line: str) -> None:
+def _error_bars(axes: "Axes", x: Any, found: Any, name: str, colour: str, line: str, aside: float) -> None:
+    """Means and intervals, `aside` points to the right so that policies do not hide each other."""
+    from matplotlib.transforms import ScaledTranslation
+
+    figure = axes.get_figure()
+    assert figure is not None
+    place = axes.transData + ScaledTranslation(aside / 72, 0, figure.dpi_scale_trans)
     error = np.abs(found[:, 1:].T - found[:, 0])
-    axes.errorbar(x, found[:, 0], yerr=error, color=colour, ls=line, marker="o", ms=4, capsize=2, label=name, lw=1.4)
+    looks: dict[str, Any] = {"color": colour, "ls": line, "marker": "o", "ms": 4, "capsize": 2, "lw": 1.4}
+    axes.errorbar(x, found[:, 0], yerr=error, label=name, transform=place, **looks)
 
 
 def _dots(outcome: Outcome, spec: Mapping[str, Any]) -> "Figure":
@@ -256,7 +265,8 @@ def _grid(rows: int, columns: int, height: float = 3.3) -> tuple["Figure", Any]:
 
 def _scale(axes: "Axes", spec: Mapping[str, Any]) -> None:
     if spec.get("log") in (True, "xy", "y"):
-        axes.set_yscale("symlog", linthresh=1.0)
+        axes.set_yscale("symlog", linthresh=LINEAR_TO)
+        axes.set_ylabel(f"{axes.get_ylabel()} (log beyond {LINEAR_TO})")
     if spec.get("log") in (True, "xy", "x"):
         axes.set_xscale("log")
 

@@ -4,7 +4,7 @@ The unit of all intervals is the independent one: an instance, where there are s
 (its trials averaged), else a trial.
 """
 
-from collections.abc import Callable
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -13,7 +13,7 @@ from softbandit.checks import Floats
 from softbandit.experiments.tables import Table
 
 LEVEL = 0.95
-RESAMPLES = 2000
+RESAMPLES = 2000  # of the units, for intervals
 
 
 class Interval(NamedTuple):
@@ -25,10 +25,6 @@ class Interval(NamedTuple):
 
     def __str__(self) -> str:
         return f"{readable(self.mean)} [{readable(self.low)}, {readable(self.high)}]"
-
-    def short(self) -> str:
-        """Where it is symmetric."""
-        return readable(self.mean) + (f" ± {readable(self.high - self.mean)}" if self.high > self.mean else "")
 
 
 def readable(value: float) -> str:
@@ -44,16 +40,28 @@ def readable(value: float) -> str:
 
 
 def interval(values: Floats) -> Interval:
-    """Of the mean, by Student's t.
+    """Of the mean, by resampling the units: it follows skew, and stays within the range of the data.
 
-    >>> interval(np.array([1.0, 3.0]))  # half-width: 12.706 * sqrt(2) / sqrt(2)
-    Interval(mean=2.0, low=-10.7..., high=14.7...)
+    >>> interval(np.array([0.0, 0.0, 0.0, 8.0]))
+    Interval(mean=2.0, low=0.0, high=6.0)
     """
-    from scipy.special import stdtrit
+    return Interval(*(float(v) for v in intervals(values[:, None])[:, 0]))
 
-    mean, n = float(values.mean()), len(values)
-    half = float(stdtrit(n - 1, 0.5 + LEVEL / 2) * values.std(ddof=1) / np.sqrt(n)) if n > 1 else float("nan")
-    return Interval(mean, mean - half, mean + half) if half else Interval(mean, mean, mean)
+
+def intervals(values: Floats) -> Floats:
+    """Mean, low and high of each column of values (units, columns): (3, columns)."""
+    mean = values.mean(axis=0)
+    if len(values) < 2:
+        return np.stack([mean, np.full_like(mean, np.nan), np.full_like(mean, np.nan)])
+    spread = np.quantile(_shares(len(values)) @ values, [0.5 - LEVEL / 2, 0.5 + LEVEL / 2], axis=0)
+    return np.stack([mean, np.minimum(spread[0], mean), np.maximum(spread[1], mean)])
+
+
+@cache
+def _shares(n: int) -> Floats:
+    """How much each of n units counts in each resample: (RESAMPLES, n), the same every time."""
+    drawn = np.random.default_rng(0).integers(n, size=(RESAMPLES, n))
+    return np.stack([np.bincount(row, minlength=n) for row in drawn]) / n
 
 
 def units(table: Table, metric: str, **where: object) -> Floats:
@@ -72,13 +80,11 @@ def curves(table: Table, metric: str) -> tuple[Floats, Floats]:
     return rounds, np.stack([units(table, metric, round=t) for t in rounds], axis=1)
 
 
-def bootstrap(statistic: Callable[[Floats], float], values: Floats) -> Interval:
-    """Of a statistic of the units (units, ...), by resampling them; the same numbers every time."""
-    rng = np.random.default_rng(0)
-    n = len(values)
-    draws = np.array([statistic(values[rng.integers(n, size=n)]) for _ in range(RESAMPLES)])
-    low, high = np.quantile(draws, [0.5 - LEVEL / 2, 0.5 + LEVEL / 2])
-    return Interval(statistic(values), float(low), float(high))
+def growth_interval(values: Floats, rounds: tuple[float, float]) -> Interval:
+    """Of `growth`, by resampling the units."""
+    draws = np.array([growth(mean[None], rounds) for mean in _shares(len(values)) @ values])
+    low, high = np.quantile(draws, [0.5 - LEVEL / 2, 0.5 + LEVEL / 2], method="nearest")
+    return Interval(growth(values, rounds), float(low), float(high))
 
 
 def growth(values: Floats, rounds: tuple[float, float]) -> float:
