@@ -1,7 +1,12 @@
+import re
+import tomllib
+from pathlib import Path
+
 import pytest
 from experiments.tiny import TINY, TOML, tiny, written
 
 import softbandit as sb
+from softbandit.experiments.figures_results import check_figures
 from softbandit.experiments.runner import check
 from softbandit.experiments.spec import load, parse
 
@@ -85,3 +90,11 @@ def test_a_file_that_is_no_toml_is_named(tmp_path):
     (tmp_path / "picture.toml").write_bytes(b"\x89PNG\xff")
     with pytest.raises(sb.FileError, match="expected an experiment as a TOML file"):
         load(tmp_path / "picture.toml")
+
+
+def test_the_example_in_the_docs_is_an_experiment():
+    page = (Path(__file__).parents[2] / "docs" / "reproduction.md").read_text()
+    (text,) = re.findall(r"```toml\n(.*?)```", page, flags=re.S)
+    spec = parse(tomllib.loads(text), "docs")
+    check(spec, None)
+    check_figures("docs", spec.figures, spec.grid)
