@@ -29,7 +29,9 @@ from softbandit.explore import (
 )
 from softbandit.kernels import Kernel, Linear, Matern, SquaredExponential, Tabular
 from softbandit.metrics import score
+from softbandit.parameters import Categorical, Float, Integer, LogFloat
 from softbandit.simulate import ComplaintWarning, simulate
+from softbandit.spaces import Box, Space
 from softbandit.theory.optimum import randomized_optimum
 
 __version__ = "0.1.0"
@@ -39,6 +41,8 @@ __all__ = [
     "UCB",
     "Agent",
     "ArgumentError",
+    "Box",
+    "Categorical",
     "ComplaintWarning",
     "Decision",
     "DecisionError",
@@ -48,18 +52,22 @@ __all__ = [
     "Exploration",
     "FeedbackError",
     "FileError",
+    "Float",
     "Gaussian",
     "Greedy",
     "HorizonWarning",
     "InfeasibleError",
+    "Integer",
     "Kernel",
     "KernelError",
     "Linear",
+    "LogFloat",
     "Matern",
     "MissingExtraError",
     "RandUCB",
     "SafeSeedError",
     "SoftbanditError",
+    "Space",
     "SquaredExponential",
     "Tabular",
     "Thompson",

@@ -3,5 +3,16 @@
 from softbandit.problems.noise import GaussianNoise, Noise, ResampledNoise, StudentNoise, UniformNoise
 from softbandit.problems.problem import Problem
 from softbandit.problems.rkhs import rkhs
+from softbandit.problems.space import SpaceProblem, rkhs_on
 
-__all__ = ["GaussianNoise", "Noise", "Problem", "ResampledNoise", "StudentNoise", "UniformNoise", "rkhs"]
+__all__ = [
+    "GaussianNoise",
+    "Noise",
+    "Problem",
+    "ResampledNoise",
+    "SpaceProblem",
+    "StudentNoise",
+    "UniformNoise",
+    "rkhs",
+    "rkhs_on",
+]
