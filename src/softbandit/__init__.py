@@ -28,6 +28,7 @@ from softbandit.explore import (
     UniformDiscrete,
 )
 from softbandit.kernels import Kernel, Linear, Matern, SquaredExponential, Tabular
+from softbandit.learning import Fit, fit
 from softbandit.metrics import score
 from softbandit.parameters import Categorical, Float, Integer, LogFloat
 from softbandit.simulate import ComplaintWarning, simulate
@@ -52,6 +53,7 @@ __all__ = [
     "Exploration",
     "FeedbackError",
     "FileError",
+    "Fit",
     "Float",
     "Gaussian",
     "Greedy",
@@ -76,6 +78,7 @@ __all__ = [
     "UnknownNameError",
     "__version__",
     "baselines",
+    "fit",
     "namespace",
     "problems",
     "randomized_optimum",
