@@ -31,6 +31,7 @@ from softbandit.kernels import Kernel, Linear, Matern, SquaredExponential, Tabul
 from softbandit.learning import Fit, fit
 from softbandit.metrics import score
 from softbandit.parameters import Categorical, Float, Integer, LogFloat
+from softbandit.practical import Practical
 from softbandit.simulate import ComplaintWarning, simulate
 from softbandit.spaces import Box, Space
 from softbandit.theory.optimum import randomized_optimum
@@ -66,6 +67,7 @@ __all__ = [
     "LogFloat",
     "Matern",
     "MissingExtraError",
+    "Practical",
     "RandUCB",
     "SafeSeedError",
     "SoftbanditError",

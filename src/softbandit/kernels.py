@@ -17,6 +17,7 @@ from softbandit.checks import Floats
 from softbandit.errors import KernelError, Words
 
 SYMMETRY_TOLERANCE = 1e-10  # of a tabular matrix, relative to its largest entry
+CACHED = 2**15  # distances worked on at a time
 EIGENVALUE_TOLERANCE = 1e-10  # how negative rounding may make an eigenvalue, relative to the largest
 
 
@@ -267,9 +268,15 @@ def _lengthscale(value: Any) -> float | tuple[float, ...]:
 def _squared_distance(X: Floats, Y: Floats, lengthscale: Any) -> Floats:
     """r^2 by differences, one dimension at a time: symmetric, and zero on the diagonal, to the bit."""
     r2 = np.zeros((len(X), len(Y)))
-    for j, scale in enumerate(scales_of(lengthscale, X.shape[1])):
-        difference = (X[:, j, None] - Y[None, :, j]) / scale
-        r2 += difference * difference
+    scales = scales_of(lengthscale, X.shape[1])
+    step = max(1, CACHED // max(1, len(Y)))
+    for first in range(0, len(X), step):  # rows that stay in the cache from one dimension to the next
+        rows, sums = X[first : first + step], r2[first : first + step]
+        for j, scale in enumerate(scales):
+            difference = rows[:, j, None] - Y[None, :, j]
+            difference /= scale
+            difference *= difference
+            sums += difference
     return r2
 
 

@@ -41,7 +41,7 @@ def model(
     m = constraints
     kernels = [kernel, *_cost_kernels(kernel if cost_kernel is None else cost_kernel, m)]
     for i, one in enumerate(kernels):
-        _check_kernel("kernel" if i == 0 else "cost_kernel", one, _probes(arms))
+        _check_kernel("kernel" if i == 0 else "cost_kernel", one, probes(arms))
     explorations = [as_exploration("explore", explore)]
     explorations += [as_exploration("explore_cost", explore if explore_cost is None else explore_cost)] * m
     default = 1 + 2 / horizon
@@ -86,7 +86,7 @@ def _check_kernel(what: str, kernel: Any, arms: Floats) -> None:
     diagonal_limit(kernel, arms)
 
 
-def _probes(arms: Floats | Domain) -> Floats:
+def probes(arms: Floats | Domain) -> Floats:
     """Where a kernel is tried: every arm; of a space, corners and some points between."""
     if not isinstance(arms, Domain):
         return arms

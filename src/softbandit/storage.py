@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from softbandit import baselines, ckb, doubling, explore, kernels, parameters, spaces
+from softbandit import baselines, ckb, doubling, explore, kernels, parameters, practical, spaces
 from softbandit.arrays import Array
 from softbandit.errors import FileError, Words
 from softbandit.files import replacing
@@ -27,7 +27,7 @@ FORMAT, VERSION = "softbandit agent", 1
 
 CLASSES: dict[str, Any] = {
     name: value
-    for module in (kernels, explore, parameters, spaces, ckb, doubling, baselines)
+    for module in (kernels, explore, parameters, spaces, ckb, doubling, practical, baselines)
     for name, value in vars(module).items()
     if is_dataclass(value) and value.__module__.startswith(module.__name__)
 }

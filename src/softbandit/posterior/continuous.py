@@ -110,6 +110,18 @@ class Exact:
         if self._table is None:
             object.__setattr__(self, "_table", Table(np.empty((16, self.dimension + 2 * self.outputs + 1))))
 
+    @classmethod
+    def of(cls, kernel: Kernel, regularisation: float, X: Floats, Y: Floats) -> "Exact":
+        """After seeing Y (t, k) at X (t, d), all at once."""
+        t, k = Y.shape
+        lam = np.maximum(regularisation, JITTER * kernel.diag(X))
+        L = np.linalg.cholesky(kernel(X, X) + np.diag(lam))
+        factor = Triangle.of(L)
+        table = Table(np.empty((max(16, t), X.shape[1] + 2 * k + 1)))
+        table.buffer[:t], table.rows = np.concatenate([X, Y, factor.solve(Y, t), lam[:, None]], axis=1), t
+        gain = float(np.log(np.diagonal(L)).sum() - 0.5 * np.log(lam).sum())
+        return cls(kernel, regularisation, k, X.shape[1], gain, t, factor, table)
+
     def _columns(self, first: int, count: int) -> Floats:
         rows: Floats = self._table.buffer[: self.t]
         return rows[:, first : first + count]

@@ -41,6 +41,18 @@ class Triangle:
         band.inverse[at, at] = 1 / pivot
         self.rows += 1
 
+    @classmethod
+    def of(cls, L: Floats) -> "Triangle":
+        """Of a lower triangular matrix as a whole."""
+        found = cls(rows=len(L))
+        for first in range(0, len(L), ROWS):
+            k = min(ROWS, len(L) - first)
+            band = Band(np.zeros((ROWS, first)), np.zeros((ROWS, ROWS)))
+            band.before[:k] = L[first : first + k, :first]
+            band.inverse[:k, :k] = np.tril(np.linalg.inv(L[first : first + k, first : first + k]))
+            found.bands.append(band)
+        return found
+
     def copy(self, rows: int) -> "Triangle":
         """The first rows, in memory of their own."""
         last = -(-rows // ROWS)
