@@ -48,6 +48,17 @@ def test_derivatives_are_those_of_difference_quotients(name, explore, t):
         np.testing.assert_allclose(pull(u)[:, j], (4 * narrow - wide) / 3, atol=1e-6, rtol=1e-6)
 
 
+@pytest.mark.parametrize("explore", ["ucb", "ts"])
+def test_derivatives_through_a_budget(explore):
+    h = field(policy(sb.Matern(0.3), explore, budget=6))
+    u, step = rng.standard_normal((len(Q), 3)), 1e-6
+    _, pull = h.linearised(Q)
+    for j in range(2):
+        e = step * np.eye(2)[j]
+        by_difference = ((h(Q + e) - h(Q - e)) / (2 * step) * u).sum(axis=1)
+        np.testing.assert_allclose(pull(u)[:, j], by_difference, atol=1e-6, rtol=1e-6)
+
+
 def test_ucb_is_the_mean_and_a_width():
     the_policy = policy(sb.Matern(0.3), "ucb", width=[1.0, 2.0, 3.0])
     lam = the_policy.surrogate.groups[0][1].regularisation

@@ -21,6 +21,8 @@ POLICIES = {
     "queue, two constraints": sb.CKB(BOX, sb.Matern(0.5), dual="queue", constraints=2, width_scale=0.3, **TOLD),
     "unconstrained": sb.CKB(BOX, sb.Matern(0.5), constraints=0, width_scale=0.3, **TOLD),
     "mixed": sb.CKB(MIXED, sb.Matern(0.8), width_scale=0.2, **TOLD),
+    "budget": sb.CKB(BOX, sb.Matern(0.2), budget=4, explore="rand", **TOLD),
+    "budget, Thompson": sb.CKB(BOX, sb.Matern(0.2), budget=4, explore="ts", **TOLD),
     "Doubling": sb.Doubling(sb.CKB(BOX, sb.Matern(0.5), **TOLD | {"horizon": 4})),
 }
 every_policy = pytest.mark.parametrize("policy", POLICIES.values(), ids=POLICIES)
@@ -236,6 +238,11 @@ def test_what_does_not_fit_is_refused():
         sb.simulate(sb.CKB(**PROBLEM.settings(), horizon=5), PROBLEM, engine="jax")
     with pytest.raises(sb.KernelError, match="one for each of 2 dimensions"):
         sb.CKB(BOX, sb.Matern([0.1, 0.2, 0.3]), **TOLD)
+    for budget in (1, 2.5, "all"):
+        with pytest.raises(sb.ArgumentError, match="budget"):
+            sb.CKB(BOX, sb.Matern(0.5), budget=budget, **TOLD)
+    with pytest.raises(sb.ArgumentError, match="budget.*finite arms"):
+        sb.CKB([[0.0], [1.0]], sb.Matern(0.5), budget=10, **TOLD)
     with pytest.raises(sb.KernelError, match=r"k\(x, x\) <= 1"):
         sb.CKB(sb.Box([0, 0], [1, 1]), sb.Linear(), **TOLD)
 

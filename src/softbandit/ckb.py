@@ -55,6 +55,9 @@ class CKB(StepPolicy):
         m, the number of costs. With 0 this is IGP-UCB ("ucb") or GP-TS ("ts").
     ties
         "random" or "first": which of the maximisers to choose.
+    budget
+        On a space: at most so many points stand for all that was seen, and the cost of a round stops growing;
+        None for the exact posterior, O(t^2) in round t.
     factors
         Factorised kernels to reuse, one for each distinct kernel (see `features`); made anew by default.
 
@@ -74,6 +77,7 @@ class CKB(StepPolicy):
     rho: float | None = None
     V: float | Sequence[float] | None = None
     slack: float = 0.0
+    budget: int | None = None
     dual_rule: Dual = field(init=False, repr=False)
 
     takes_spaces: ClassVar[bool] = True
@@ -187,7 +191,7 @@ class CKB(StepPolicy):
     # -- Settings: checked, and the paper's defaults where none are given. --
 
     def __post_init__(self) -> None:
-        put = self._settle(self.explore, self.explore_cost)
+        put = self._settle(self.explore, self.explore_cost, budget=self.budget)
         B, G = float(self.bounds[0, 0]), self.bounds[1:, 0]
         put("slack", checked_slack(self.slack, self.slater))
         needed = self.constraints > 0 and not (self.dual == "queue" and self.V is not None)

@@ -22,6 +22,7 @@ from softbandit.errors import ArgumentError, KernelError, Words
 from softbandit.explore import UCB, Exploration, Greedy, RandUCB, Thompson
 from softbandit.kernels import Kernel
 from softbandit.paths import Path, prior_path
+from softbandit.posterior.budgeted import Budgeted
 from softbandit.posterior.continuous import Anchored, Exact
 from softbandit.spaces import Domain
 from softbandit.surrogate import Output, alike
@@ -230,13 +231,15 @@ class ContinuousSurrogate:
         return Term(posterior, outputs, a, c, paths, own)
 
 
-def continuous_surrogate(space: Domain, outputs: Sequence[Output], width: WidthRule) -> ContinuousSurrogate:
+def continuous_surrogate(
+    space: Domain, outputs: Sequence[Output], width: WidthRule, budget: int | None
+) -> ContinuousSurrogate:
     """Group the outputs by kernel and lambda, and hand out the draws."""
     numbers = alike(range(len(outputs)), key=lambda i: outputs[i][:2])
-    groups = [
-        (same, Exact(outputs[same[0]].kernel, outputs[same[0]].regularisation, len(same), space.dimension))
-        for same in numbers
-    ]
+    groups: list[tuple[Sequence[int], Anchored]] = []
+    for same in numbers:
+        shared = (outputs[same[0]].kernel, outputs[same[0]].regularisation, len(same), space.dimension)
+        groups.append((same, Exact(*shared) if budget is None else Budgeted(*shared, budget)))
     channels, normal, uniform = [], 0, 0
     for i, output in enumerate(outputs):
         exploration = output.exploration

@@ -36,6 +36,7 @@ def model(
     width_scale: Any,
     constraints: int,
     factors: Any,
+    budget: Any = None,
 ) -> Surrogate | ContinuousSurrogate:
     """The surrogate that a policy's settings describe, after checking them."""
     m = constraints
@@ -58,7 +59,10 @@ def model(
         Output(*each) for each in zip(kernels, lambdas.tolist(), explorations, np.append(R, noises), strict=True)
     ]
     if isinstance(arms, Domain):
-        return _rehearsed_on_space(continuous_surrogate(arms, outputs, rule))
+        points = None if budget is None else checks.whole("budget", budget, least=2)
+        return _rehearsed_on_space(continuous_surrogate(arms, outputs, rule, points))
+    if budget is not None:
+        raise ArgumentError.of("budget", "None, on finite arms", budget, "Their cost does not grow; leave it out.")
     return _rehearsed(surrogate(arms, outputs, rule, factors))
 
 

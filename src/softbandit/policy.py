@@ -160,7 +160,12 @@ class StepPolicy(Policy):
         return type(self)(**{**self.given, **factors, **changes})
 
     def _settle(
-        self, explore: Any = "ucb", explore_cost: Any = None, unconstrained: bool = False, calibrated: bool = False
+        self,
+        explore: Any = "ucb",
+        explore_cost: Any = None,
+        unconstrained: bool = False,
+        calibrated: bool = False,
+        budget: Any = None,
     ) -> Callable[..., None]:
         """Check the settings and build the model; gives the way to put in their place the settings in force."""
         put = partial(object.__setattr__, self)
@@ -178,7 +183,7 @@ class StepPolicy(Policy):
             R = checks.nonnegative("noise", self.noise)
             of_costs = checks.each("cost_noise", R if self.cost_noise is None else self.cost_noise, self.constraints)
             own["regularisation"] = np.maximum(np.append(R, of_costs), 1e-6) ** 2
-        put("surrogate", model(explore=explore, explore_cost=explore_cost, **own))
+        put("surrogate", model(explore=explore, explore_cost=explore_cost, budget=budget, **own))
         return put
 
     def _arms(self) -> Any:
@@ -233,7 +238,7 @@ class WrappedPolicy(Policy):
         object.__setattr__(self, "constraints", self.policy.constraints)
 
 
-MODEL_SETTINGS = tuple(set(inspect.signature(model).parameters) - {"explore", "explore_cost"})
+MODEL_SETTINGS = tuple(set(inspect.signature(model).parameters) - {"explore", "explore_cost", "budget"})
 
 
 def _own(value: Any) -> Any:
