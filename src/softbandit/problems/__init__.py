@@ -4,15 +4,19 @@ from softbandit.problems.noise import GaussianNoise, Noise, ResampledNoise, Stud
 from softbandit.problems.problem import Problem
 from softbandit.problems.rkhs import rkhs
 from softbandit.problems.space import SpaceProblem, rkhs_on
+from softbandit.problems.standard import STANDARD, Standard, standard
 
 __all__ = [
+    "STANDARD",
     "GaussianNoise",
     "Noise",
     "Problem",
     "ResampledNoise",
     "SpaceProblem",
+    "Standard",
     "StudentNoise",
     "UniformNoise",
     "rkhs",
     "rkhs_on",
+    "standard",
 ]

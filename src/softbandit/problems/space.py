@@ -53,6 +53,7 @@ class SpaceProblem:
     law: Noise = field(default_factory=GaussianNoise)
     source: str = "synthetic"
     known_best: float | None = None  # f at the best feasible point, where it is known
+    witnesses: Any = None  # (n, d): points that are known to be good or feasible, where those are hard to find
 
     contexts: ClassVar[None] = None
 
@@ -77,7 +78,8 @@ class SpaceProblem:
     @cached_property
     def candidates(self) -> Candidates:
         """A candidate set improved until no point of the domain does better at pi*'s own prices."""
-        return improved(self.function, self.arms)
+        none = np.empty((0, self.arms.dimension))
+        return improved(self.function, self.arms, none if self.witnesses is None else self.witnesses)
 
     @property
     def reward(self) -> Floats:
@@ -129,7 +131,7 @@ class SpaceProblem:
         )
 
 
-def improved(function: Callable[[Floats], Floats], space: Domain) -> Candidates:
+def improved(function: Callable[[Floats], Floats], space: Domain, witnesses: Floats) -> Candidates:
     """Column generation: pi* on some points has prices phi*; the domain's best point at those prices joins them.
 
     By duality E_pi*[f] on the whole domain is at most max_x f(x) - phi* . g(x), so what that maximum,
@@ -137,7 +139,7 @@ def improved(function: Callable[[Floats], Floats], space: Domain) -> Candidates:
     """
     rng = np.random.default_rng(0)
     grid = np.linspace(0, 1, SPREAD + 1)[:, None] if space.dimension == 1 else rng.random((SPREAD, space.dimension))
-    X = np.concatenate([space.at(grid), space.corners()])
+    X = np.concatenate([space.at(grid), space.corners(), witnesses])
     h = function(X)
     resolution = np.inf
     for _ in range(COLUMNS):
