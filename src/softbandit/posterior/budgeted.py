@@ -17,8 +17,11 @@ doubled since, half of it is chosen anew among the points seen, with probabiliti
 their posterior variance.
 
 What is given up: nothing beyond the tolerance until the dictionary is full. After that the means
-lie in the span of r functions, and a variance is too large by up to what the dictionary misses
-of the point; benchmarks/continuous.py measures both.
+lie in the span of r functions, and a variance is mostly too large, by up to what the dictionary
+misses of the point, or a little too small where it misses points that were told.
+benchmarks/continuous.py measures both: with 512 points after 2,000 rounds in 6 dimensions (Matern
+5/2, length scale half of the width, lambda = 1) sigma is 0.98 to 1.26 times the exact one, and the
+means are off by a sixtieth of it.
 """
 
 import math
