@@ -222,6 +222,39 @@ def test_the_run_on_an_interval_matches_that_on_a_thousand_arms():
     assert abs(regrets[0].mean() - regrets[1].mean()) < 3 * noise
 
 
+# -- Stress: an agent goes on, with finite numbers, whatever it is told. --
+
+
+@pytest.mark.parametrize("lengthscale", [0.01, 100.0])
+@pytest.mark.parametrize("explore", ["ucb", "ts"])
+@pytest.mark.parametrize("size", [0.0, 1e-12, 1e12])
+def test_an_agent_bears_extreme_scales(lengthscale, explore, size):
+    for kernel in (sb.SquaredExponential(lengthscale), 1e-12 * sb.Matern(lengthscale, nu=0.5)):
+        settings = TOLD | {"regularisation": 1e-9, "explore": explore, "width_scale": 0.1}
+        agent = sb.Agent(sb.CKB(sb.Box(0, 1), kernel, **settings))
+        for _ in range(8):
+            decision = agent.ask()
+            agent.tell(decision, size, -size)
+            agent.tell(agent.ask(), size * (1 + 1e-12), size)
+        assert np.isfinite([decision.reward_estimate, decision.cost_estimate, agent.dual]).all()
+        std = agent.posterior.std(np.linspace(0, 1, 50)[:, None])
+        assert (std >= 0).all()
+        assert (std**2 <= kernel.diag(np.zeros((1, 1)))[0] * (1 + 1e-12)).all()
+
+
+def test_one_point_told_again_and_again():
+    agent = sb.Agent(sb.CKB(sb.Box(0, 1), sb.SquaredExponential(0.2), **TOLD | {"regularisation": 1e-6}))
+    decision = agent.ask()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # past the horizon
+        for _ in range(200):
+            agent.tell(decision, 1.0, -0.5)
+            decision = type(decision)(**vars(agent.ask()) | {"x": decision.x})
+    # n tells of y: mean = n y / (n + lambda)
+    expected = [[200 / (200 + 1e-6)], [-100 / (200 + 1e-6)]]
+    np.testing.assert_allclose(agent.posterior.mean(decision.x[None]), expected, rtol=1e-8)
+
+
 # -- What is refused. --
 
 
