@@ -14,10 +14,10 @@ import numpy as np
 
 from softbandit import checks
 from softbandit.checks import Floats
+from softbandit.distances import radial_gradient, squared_distance
 from softbandit.errors import KernelError, Words
 
 SYMMETRY_TOLERANCE = 1e-10  # of a tabular matrix, relative to its largest entry
-CACHED = 2**15  # distances worked on at a time
 EIGENVALUE_TOLERANCE = 1e-10  # how negative rounding may make an eigenvalue, relative to the largest
 
 
@@ -81,13 +81,13 @@ class SquaredExponential(Kernel):
         object.__setattr__(self, "lengthscale", _lengthscale(self.lengthscale))
 
     def __call__(self, X: Floats, Y: Floats) -> Floats:
-        return np.exp(-0.5 * _squared_distance(X, Y, self.lengthscale))
+        return np.exp(-0.5 * squared_distance(X, Y, self.lengthscale))
 
     def diag(self, X: Floats) -> Floats:
         return np.ones(len(X))
 
     def gradient(self, X: Floats, Y: Floats, W: Floats) -> Floats:
-        return _radial_gradient(X, Y, -W * self(X, Y), self.lengthscale)
+        return radial_gradient(X, Y, -W * self(X, Y), self.lengthscale)
 
     def diag_gradient(self, X: Floats) -> Floats:
         return np.zeros_like(X)
@@ -109,7 +109,7 @@ class Matern(Kernel):
             raise KernelError.of("nu", "0.5, 1.5 or 2.5", self.nu, "Those have a closed form; choose one.")
 
     def __call__(self, X: Floats, Y: Floats) -> Floats:
-        s = np.sqrt(2 * self.nu * _squared_distance(X, Y, self.lengthscale))
+        s = np.sqrt(2 * self.nu * squared_distance(X, Y, self.lengthscale))
         p = 1.0 if self.nu == 0.5 else 1 + s if self.nu == 1.5 else 1 + s + s * s / 3
         return p * np.exp(-s)
 
@@ -118,10 +118,10 @@ class Matern(Kernel):
 
     def gradient(self, X: Floats, Y: Floats, W: Floats) -> Floats:
         """With k'(s) / s = -q(s) exp(-s): q is 1 / s, 1 and (1 + s) / 3. At its cusp, nu = 1/2 has subgradient 0."""
-        s = np.sqrt(2 * self.nu * _squared_distance(X, Y, self.lengthscale))
+        s = np.sqrt(2 * self.nu * squared_distance(X, Y, self.lengthscale))
         cusp = np.where(s > 0, 1 / np.where(s > 0, s, 1.0), 0.0)
         q = cusp if self.nu == 0.5 else 1.0 if self.nu == 1.5 else (1 + s) / 3
-        return _radial_gradient(X, Y, -2 * self.nu * W * q * np.exp(-s), self.lengthscale)
+        return radial_gradient(X, Y, -2 * self.nu * W * q * np.exp(-s), self.lengthscale)
 
     def diag_gradient(self, X: Floats) -> Floats:
         return np.zeros_like(X)
@@ -263,39 +263,6 @@ def _lengthscale(value: Any) -> float | tuple[float, ...]:
     if isinstance(value, (Sequence, np.ndarray)) and not isinstance(value, str):
         return tuple(checks.positive(f"lengthscale[{j}]", v) for j, v in enumerate(value))
     return checks.positive("lengthscale", value)
-
-
-def _squared_distance(X: Floats, Y: Floats, lengthscale: Any) -> Floats:
-    """r^2 by differences, one dimension at a time: symmetric, and zero on the diagonal, to the bit."""
-    r2 = np.zeros((len(X), len(Y)))
-    scales = scales_of(lengthscale, X.shape[1])
-    step = max(1, CACHED // max(1, len(Y)))
-    for first in range(0, len(X), step):  # rows that stay in the cache from one dimension to the next
-        rows, sums = X[first : first + step], r2[first : first + step]
-        for j, scale in enumerate(scales):
-            difference = rows[:, j, None] - Y[None, :, j]
-            difference /= scale
-            difference *= difference
-            sums += difference
-    return r2
-
-
-def _radial_gradient(X: Floats, Y: Floats, Q: Floats, lengthscale: Any) -> Floats:
-    """sum_j Q_ij (x_i - y_j) / l^2: by differences too, since a rough kernel's Q is largest where they are smallest."""
-    columns = [
-        np.einsum("ij,ij->i", Q, X[:, j, None] - Y[None, :, j]) / (scale * scale)
-        for j, scale in enumerate(scales_of(lengthscale, X.shape[1]))
-    ]
-    return np.stack(columns, axis=1)
-
-
-def scales_of(lengthscale: Any, d: int) -> tuple[float, ...]:
-    """A length scale for each of d dimensions."""
-    scales: tuple[float, ...] = lengthscale if isinstance(lengthscale, tuple) else (lengthscale,) * d
-    if len(scales) != d:
-        remedy = f"Pass one length scale, or {d} of them."
-        raise KernelError.of("lengthscale", f"one for each of {d} dimensions", scales, remedy)
-    return scales
 
 
 def diagonal_limit(kernel: Kernel, arms: Floats) -> None:

@@ -20,8 +20,9 @@ import numpy as np
 
 from softbandit import checks
 from softbandit.checks import Floats
+from softbandit.distances import scales_of
 from softbandit.errors import ArgumentError, KernelError, Words
-from softbandit.kernels import Kernel, Linear, Matern, Product, Scaled, SquaredExponential, Sum, scales_of
+from softbandit.kernels import Kernel, Linear, Matern, Product, Scaled, SquaredExponential, Sum
 
 JITTER = 1e-10  # the least lambda, relative to k(x, x)
 

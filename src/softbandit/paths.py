@@ -15,8 +15,9 @@ from typing import Any, Protocol
 import numpy as np
 
 from softbandit.checks import Floats
+from softbandit.distances import scales_of
 from softbandit.errors import KernelError
-from softbandit.kernels import Kernel, Linear, Matern, Product, Scaled, SquaredExponential, Sum, scales_of
+from softbandit.kernels import Kernel, Linear, Matern, Product, Scaled, SquaredExponential, Sum
 
 FREQUENCIES = 512
 """M. The covariance of a path is within about 2 / sqrt(M) of k."""
