@@ -270,7 +270,7 @@ def botorch(_):
         theirs.append((time.perf_counter() - started, agent.acquisition(x[None])[0]))
         agent.tell(decision, *truth(decision.x[None])[0])
     (a, z_a), (b, z_b) = np.median(ours, axis=0), np.median(theirs, axis=0)
-    print(f"ours {1e3 * a:.1f} ms, BoTorch {1e3 * b:.1f} ms: {b / a:.1f}x;  acquisition {z_a:.6f} against {z_b:.6f}")
+    print(f"ours {1e3 * a:.1f} ms, BoTorch {1e3 * b:.1f} ms: {b / a:.1f}x;  acquisition {z_a:.9f} against {z_b:.9f}")
 
 
 PARTS = {part.__name__: part for part in (timing, grid, arms, budget, stress, problems, botorch)}
