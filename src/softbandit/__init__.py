@@ -35,8 +35,12 @@ from softbandit.explore import (
     UniformDiscrete,
 )
 from softbandit.kernels import Kernel, Linear, Matern, SquaredExponential, Tabular
+from softbandit.learning import Fit, fit
 from softbandit.metrics import score
+from softbandit.parameters import Categorical, Float, Integer, LogFloat
+from softbandit.practical import Practical
 from softbandit.simulate import ComplaintWarning, simulate
+from softbandit.spaces import Box, Space
 from softbandit.sweep import sweep
 from softbandit.theory.optimum import randomized_optimum
 
@@ -47,6 +51,8 @@ __all__ = [
     "UCB",
     "Agent",
     "ArgumentError",
+    "Box",
+    "Categorical",
     "ChecksumError",
     "ClusterError",
     "ComplaintWarning",
@@ -61,20 +67,26 @@ __all__ = [
     "FeedbackError",
     "FetchError",
     "FileError",
+    "Fit",
+    "Float",
     "Gaussian",
     "Greedy",
     "HorizonWarning",
     "InfeasibleError",
+    "Integer",
     "Kernel",
     "KernelError",
     "Linear",
+    "LogFloat",
     "Matern",
     "MissingExtraError",
     "MovedError",
     "OfflineError",
+    "Practical",
     "RandUCB",
     "SafeSeedError",
     "SoftbanditError",
+    "Space",
     "SquaredExponential",
     "Tabular",
     "Thompson",
@@ -84,6 +96,7 @@ __all__ = [
     "__version__",
     "baselines",
     "data",
+    "fit",
     "namespace",
     "problems",
     "randomized_optimum",

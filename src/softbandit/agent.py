@@ -10,10 +10,12 @@ from typing import Any
 import numpy as np
 
 from softbandit import checks, storage
-from softbandit.arrays import POLICY, draw, drop_single
+from softbandit.arrays import POLICY, Draws, draw, drop_single
 from softbandit.checks import Floats
+from softbandit.ckb import CKB
 from softbandit.errors import ArgumentError, DecisionError, FeedbackError, FileError, Words
 from softbandit.policy import Choice, Policy, State, StepPolicy
+from softbandit.spaces import Domain
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,13 +26,14 @@ class Decision:
     """
 
     round: int  # rounds told when it was made, from 0
-    arm: int
-    x: Floats  # the arm's features
+    arm: int | None  # None on a continuous domain
+    x: Floats  # the arm's features, or the point
     dual: Any  # before this decision's update
     reward_estimate: float  # f_t and g_t at the arm, truncated where the policy truncates
     cost_estimate: Any
     agent: int = field(repr=False)  # who made it
     ticket: int = field(repr=False)  # its identity: a decision can be told once
+    values: dict[str, Any] | None = None  # x by name, in a Space
 
 
 class HorizonWarning(UserWarning):
@@ -38,22 +41,42 @@ class HorizonWarning(UserWarning):
 
 
 class Posterior:
-    """What an agent believes of the reward (row 0) and of each cost (rows 1, ..., m), over the arms."""
+    """What an agent believes of the reward (row 0) and of each cost (rows 1, ..., m), over the arms.
+
+    On a continuous domain it is asked at points, (n, d).
+    """
 
     def __init__(self, policy: StepPolicy, state: State) -> None:
-        self._surrogate, self._state = policy.surrogate, state.posterior
+        self._surrogate, self._state, self._arms = policy.surrogate, state.posterior, policy.arms
 
-    def mean(self) -> Floats:
+    def mean(self, points: Any = None) -> Floats:
         """mu_t: (1 + m, n)"""
-        return np.array(self._surrogate.mean(self._state)[0])
+        found = self._moments(points)
+        return np.array(self._surrogate.mean(self._state)[0]) if found is None else found[0]
 
-    def std(self) -> Floats:
+    def std(self, points: Any = None) -> Floats:
         """sigma_t: (1 + m, n)"""
-        return np.array(self._surrogate.std(self._state)[0])
+        found = self._moments(points)
+        return np.array(self._surrogate.std(self._state)[0]) if found is None else found[1]
 
     def covariance(self) -> Floats:
         """k_t(x, x') over all pairs of arms: (1 + m, n, n)"""
+        if isinstance(self._arms, Domain):
+            raise ArgumentError.of("covariance", "finite arms", self._arms, "Ask for mean and std at points.")
         return np.array(self._surrogate.covariance(self._state)[0])
+
+    def _moments(self, points: Any) -> tuple[Floats, Floats] | None:
+        """mu and sigma at points of a continuous domain; None on finite arms, which are all there is."""
+        if not isinstance(self._arms, Domain):
+            if points is not None:
+                raise ArgumentError.of("points", "none, on finite arms", points, "Leave them out.")
+            return None
+        X = checks.points("points", points)
+        if X.shape[1] != self._arms.dimension:
+            got = Words(f"shape {X.shape}")
+            raise ArgumentError.of("points", f"rows of {self._arms.dimension} coordinates", got, "Check the shape.")
+        moments: tuple[Floats, Floats] = self._surrogate.moments(self._state[0], X)
+        return moments
 
 
 class Agent:
@@ -116,14 +139,14 @@ class Agent:
         refuted = self._stage.policy.refuted(self._state)
         if refuted is not None and refuted.any():
             raise self._stage.policy.objection()
-        step = self._stage.policy
-        draws = next(draw(step.draws(), self.seed, [0], self._round, 1, POLICY).rounds())
-        choice = step.decide(self._state, draws, self._mask(among))
-        arm = int(choice.arm[0])
+        choice = self._stage.policy.decide(self._state, self._draws(), self._mask(among))
+        arm = None if self.policy.continuous else int(choice.arm[0])
+        x = choice.arm[0] if arm is None else self.policy.arms[arm]
         return Decision(
             round=self._round,
             arm=arm,
-            x=self.policy.arms[arm],
+            x=x,
+            values=None if self.policy.space is None else self.policy.space.values(x),
             dual=self.dual,
             reward_estimate=float(choice.reward_estimate[0]),
             cost_estimate=drop_single(choice.cost_estimate[0]),
@@ -142,12 +165,24 @@ class Agent:
         c = checks.each("cost", cost, m, FeedbackError, single=m == 1)[None, :]
         with np.errstate(over="ignore", invalid="ignore"):
             state = self._stage.policy.update(self._state, choice, r, c)
-        if not all(np.isfinite(posterior.mu).all() for posterior in state.posterior):
+        if not self._stage.policy.surrogate.usable(state.posterior):
             raise FeedbackError.of("reward, cost", "numbers of a usable size", (reward, cost), "Check the units.")
         self._state, self._round = state, self._round + 1
         self._told.add(decision.ticket)
         if self._round >= self._stage.last:
             self._begin(self._round)
+
+    def acquisition(self, points: Any) -> Floats:
+        """The pseudo-acquisition of this round at points of a continuous domain (n, d): what `ask` maximises."""
+        step = self._stage.policy
+        if not isinstance(step, CKB) or not step.continuous:
+            raise ArgumentError.of("policy", "CKB on a continuous domain", step, "Pass it a Box or a Space.")
+        X = checks.points("points", points)
+        return np.asarray(step.acquisitions(self._state, self._draws())[0].value(X))
+
+    def _draws(self) -> Draws:
+        count = self._stage.policy.draws()
+        return next(draw(count, self.seed, [0], self._round, 1, POLICY).rounds())
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write all that the agent is to a file. An existing file is replaced only by a whole one."""
@@ -212,11 +247,15 @@ class Agent:
             got = Words("another agent's")
             raise DecisionError.of("decision", "one from this agent's ask()", got, "Tell it to the agent that made it.")
         if decision.ticket in self._told:
-            got = Words(f"the one of round {decision.round}, arm {decision.arm}, again")
+            got = Words(f"the one of round {decision.round} again")
             raise DecisionError.of("decision", "one not told before", got, "Ask for a new one.")
-        n, m = len(self.policy.arms), self.policy.constraints
+        m, arms = self.policy.constraints, self.policy.arms
+        arm: Any
         try:
-            arm = checks.whole("decision.arm", decision.arm, 0, n - 1)
+            if isinstance(arms, Domain):
+                arm = arms.point("decision.x", decision.x)
+            else:
+                arm = checks.whole("decision.arm", decision.arm, 0, len(arms) - 1)
             checks.whole("decision.round", decision.round, 0, self._round)
             f = checks.number("decision.reward_estimate", decision.reward_estimate)
             g = checks.each("decision.cost_estimate", np.atleast_1d(decision.cost_estimate), m)
@@ -227,6 +266,8 @@ class Agent:
     def _mask(self, among: Sequence[int] | None) -> Any:
         if among is None:
             return None
+        if self.policy.continuous:
+            raise ArgumentError.of("among", "all points, on a continuous domain", among, "Leave among out.")
         n = len(self.policy.arms)
         if not self._stage.policy.takes_contexts:
             remedy = "It has no rule for a round in which no safe arm is on offer; leave among out."

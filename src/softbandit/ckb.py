@@ -4,16 +4,19 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
+from softbandit.acquire import Objective, accuracy, search
 from softbandit.arrays import Array, Draws, drop_single, namespace, project, restrict
 from softbandit.dual import Dual, dual_rule
 from softbandit.explore import Exploration
+from softbandit.fields import Field, generator
 from softbandit.policy import About, Choice, State, StepPolicy
 from softbandit.theory.assumptions import Subject, Truth
 from softbandit.theory.ledger import Guarantees, assess
+from softbandit.theory.on_space import assess_on_space
 from softbandit.theory.slater import checked_slack, dual_cap, inverse_step
 
 
@@ -24,7 +27,7 @@ class CKB(StepPolicy):
     Parameters
     ----------
     arms
-        The n actions, as rows of d features.
+        The n actions, as rows of d features; or a `Box` or `Space` of them, which is searched each round.
     kernel, cost_kernel
         k with k(x, x) <= 1, for the reward; for the costs (one, or one a constraint) the same by default.
     explore, explore_cost
@@ -52,6 +55,9 @@ class CKB(StepPolicy):
         m, the number of costs. With 0 this is IGP-UCB ("ucb") or GP-TS ("ts").
     ties
         "random" or "first": which of the maximisers to choose.
+    budget
+        On a space: at most so many points stand for all that was seen, and the cost of a round stops growing;
+        None for the exact posterior, O(t^2) in round t.
     factors
         Factorised kernels to reuse, one for each distinct kernel (see `features`); made anew by default.
 
@@ -71,8 +77,10 @@ class CKB(StepPolicy):
     rho: float | None = None
     V: float | Sequence[float] | None = None
     slack: float = 0.0
+    budget: int | None = None
     dual_rule: Dual = field(init=False, repr=False)
 
+    takes_spaces: ClassVar[bool] = True
     about: ClassVar[About] = About(
         "primal-dual: the best reward less the price of the costs, at prices that follow the violation",
         "Zhou & Ji 2022",
@@ -87,19 +95,66 @@ class CKB(StepPolicy):
 
     def decide(self, state: State, draws: Draws, among: Array | None = None) -> Choice:
         xp = namespace(state.dual)
+        if self.continuous:
+            return self._decide_on_space(state, draws)
         h = self.surrogate.estimate(state.posterior, state.round + 1, draws)  # line 2: f_t, g_t
-        h_bar = project(h, -self.bounds, self.bounds)  # lines 3-4: to [-B, B], [-G, G]
-        f_bar, g_bar = h_bar[:, 0], h_bar[:, 1:]
         phi = self.dual_rule.price(state.dual)
-        z = restrict(f_bar - xp.einsum("bm,bmn->bn", phi, g_bar), among)  # line 5: the pseudo-acquisition
+        z, h_bar = self._acquisition(h, phi)
+        z, f_bar, g_bar = restrict(z, among), h_bar[:, 0], h_bar[:, 1:]
         rows, top = xp.arange(z.shape[0]), xp.argmax(z, axis=1)
         size = xp.abs(f_bar[rows, top]) + xp.vecdot(phi, xp.abs(g_bar[rows, :, top]))
         return self._choice(self._best(z, draws, size), f_bar, g_bar)  # line 6
+
+    def _acquisition(self, h: Array, phi: Array) -> tuple[Array, Array]:
+        """The pseudo-acquisition z (b, n), and the truncated estimates, of h (b, 1 + m, n) at any points."""
+        h_bar = project(h, -self.bounds, self.bounds)  # lines 3-4: to [-B, B], [-G, G]
+        return h_bar[:, 0] - namespace(h).einsum("bm,bmn->bn", phi, h_bar[:, 1:]), h_bar  # line 5
 
     def update(self, state: State, choice: Choice, reward: Array, cost: Array) -> State:
         dual = self.dual_rule.step(state.dual, choice.cost_estimate)  # line 7
         posterior = self._learn(state, choice, reward, cost)  # line 8
         return State(state.round + 1, dual, posterior)
+
+    # -- The same where the arms are a space: estimates are functions, and line 6 is a search. --
+
+    def acquisitions(self, state: State, draws: Draws) -> list[Objective]:
+        """Each trial's pseudo-acquisition in this round, as a function on the space."""
+        fields = self.surrogate.fields(state.posterior, state.round + 1, draws)  # line 2: f_t, g_t
+        return [self._objective(h, phi) for h, phi in zip(fields, self.dual_rule.price(state.dual), strict=True)]
+
+    def _objective(self, h: Field, phi: Array) -> Objective:
+        B, weights = self.bounds[:, 0], np.append(1.0, -phi)
+
+        def value(X: Array) -> Array:
+            return self._acquisition(h(X).T[None], phi[None])[0][0]
+
+        def slope(X: Array) -> tuple[Array, Array]:
+            at, pull = h.linearised(X)
+            inside = np.abs(at) < B  # a truncated estimate is flat
+            return self._acquisition(at.T[None], phi[None])[0][0], pull(weights * inside)
+
+        return Objective(value, slope if h.smooth else None, unit=float(B @ np.abs(weights)))
+
+    def _decide_on_space(self, state: State, draws: Draws) -> Choice:
+        B, t = float(self.bounds[0, 0]), state.round + 1
+        fields = self.surrogate.fields(state.posterior, t, draws)  # line 2: f_t, g_t
+        chosen, estimates = [], []
+        for i, (h, phi) in enumerate(zip(fields, self.dual_rule.price(state.dual), strict=True)):
+            z = self._objective(h, phi)
+            near = self._best_so_far(state.posterior[i], phi)
+            found = search(z, self.arms, near, generator(draws.uniform[i, -2]), accuracy(t, B))
+            own = Draws(draws.normal[i : i + 1], draws.uniform[i : i + 1])
+            x = found.points[self._best(found.values[None], own, np.array([z.unit]))]  # line 6
+            chosen.append(x[0])
+            estimates.append(self._acquisition(h(x).T[None], phi[None])[1][0, :, 0])
+        h_bar = np.array(estimates)
+        return Choice(np.array(chosen), h_bar[:, 0], h_bar[:, 1:])
+
+    def _best_so_far(self, posterior: Any, phi: Array) -> Array:
+        """The points seen, by z of their posterior means."""
+        points, means = self.surrogate.seen(posterior)
+        z, _ = self._acquisition(means[None], phi[None])
+        return points[np.argsort(-z[0], kind="stable")]
 
     # -- What is known of it. --
 
@@ -113,32 +168,30 @@ class CKB(StepPolicy):
         (True, 'Theorem 3.3')
         """
         modelled = self.surrogate.by_output()
-        return assess(
-            Subject(
-                name=f"{type(self).__name__} with {self.surrogate.describe()}",
-                arms=self.arms,
-                horizon=self.horizon,
-                bound=self.bounds[:, 0],
-                noise=self.surrogate.noise,
-                regularisation=np.array([group.regularisation for group, _ in modelled]),
-                features=[group.features for group, _ in modelled],
-                explorations=[exploration for _, exploration in modelled],
-                confidence=self.confidence,
-                width=self.width,
-                width_scale=self.width_scale,
-                projected=self.dual == "projected",
-                slater=self.slater,
-                slack=self.slack,
-                rho=float(self.rho or 0.0),
-                V=np.atleast_1d(np.asarray(self.V, dtype=float)),
-            ),
-            problem,
+        subject = Subject(
+            name=f"{type(self).__name__} with {self.surrogate.describe()}",
+            arms=self.arms,
+            horizon=self.horizon,
+            bound=self.bounds[:, 0],
+            noise=self.surrogate.noise,
+            regularisation=np.array([group.regularisation for group, _ in modelled]),
+            features=() if self.continuous else [group.features for group, _ in modelled],
+            explorations=[exploration for _, exploration in modelled],
+            confidence=self.confidence,
+            width=self.width,
+            width_scale=self.width_scale,
+            projected=self.dual == "projected",
+            slater=self.slater,
+            slack=self.slack,
+            rho=float(self.rho or 0.0),
+            V=np.atleast_1d(np.asarray(self.V, dtype=float)),
         )
+        return assess_on_space(subject, problem) if self.continuous else assess(subject, problem)
 
     # -- Settings: checked, and the paper's defaults where none are given. --
 
     def __post_init__(self) -> None:
-        put = self._settle(self.explore, self.explore_cost)
+        put = self._settle(self.explore, self.explore_cost, budget=self.budget)
         B, G = float(self.bounds[0, 0]), self.bounds[1:, 0]
         put("slack", checked_slack(self.slack, self.slater))
         needed = self.constraints > 0 and not (self.dual == "queue" and self.V is not None)

@@ -14,6 +14,7 @@ import numpy as np
 
 from softbandit import checks
 from softbandit.checks import Floats
+from softbandit.distances import radial_gradient, squared_distance
 from softbandit.errors import KernelError, Words
 
 SYMMETRY_TOLERANCE = 1e-10  # of a tabular matrix, relative to its largest entry
@@ -30,6 +31,17 @@ class Kernel(ABC):
     @abstractmethod
     def diag(self, X: Floats) -> Floats:
         """The vector k(x_i, x_i), without the matrix."""
+
+    def gradient(self, X: Floats, Y: Floats, W: Floats) -> Floats:
+        """sum_j W_ij d k(x_i, y_j) / d x_i, (n, d): all derivatives that an estimate needs, already weighted.
+
+        Not every kernel has one; where it is missing, a search on a continuous domain does without.
+        """
+        raise KernelError.of("kernel", "one with a gradient", self, "Give it `gradient` and `diag_gradient`.")
+
+    def diag_gradient(self, X: Floats) -> Floats:
+        """d k(x_i, x_i) / d x_i, (n, d)."""
+        raise KernelError.of("kernel", "one with a gradient", self, "Give it `gradient` and `diag_gradient`.")
 
     def __add__(self, other: "Kernel") -> "Sum":
         return Sum(self, other) if isinstance(other, Kernel) else NotImplemented
@@ -69,10 +81,16 @@ class SquaredExponential(Kernel):
         object.__setattr__(self, "lengthscale", _lengthscale(self.lengthscale))
 
     def __call__(self, X: Floats, Y: Floats) -> Floats:
-        return np.exp(-0.5 * _squared_distance(X, Y, self.lengthscale))
+        return np.exp(-0.5 * squared_distance(X, Y, self.lengthscale))
 
     def diag(self, X: Floats) -> Floats:
         return np.ones(len(X))
+
+    def gradient(self, X: Floats, Y: Floats, W: Floats) -> Floats:
+        return radial_gradient(X, Y, -W * self(X, Y), self.lengthscale)
+
+    def diag_gradient(self, X: Floats) -> Floats:
+        return np.zeros_like(X)
 
 
 @dataclass(frozen=True)
@@ -91,12 +109,22 @@ class Matern(Kernel):
             raise KernelError.of("nu", "0.5, 1.5 or 2.5", self.nu, "Those have a closed form; choose one.")
 
     def __call__(self, X: Floats, Y: Floats) -> Floats:
-        s = np.sqrt(2 * self.nu * _squared_distance(X, Y, self.lengthscale))
+        s = np.sqrt(2 * self.nu * squared_distance(X, Y, self.lengthscale))
         p = 1.0 if self.nu == 0.5 else 1 + s if self.nu == 1.5 else 1 + s + s * s / 3
         return p * np.exp(-s)
 
     def diag(self, X: Floats) -> Floats:
         return np.ones(len(X))
+
+    def gradient(self, X: Floats, Y: Floats, W: Floats) -> Floats:
+        """With k'(s) / s = -q(s) exp(-s): q is 1 / s, 1 and (1 + s) / 3. At its cusp, nu = 1/2 has subgradient 0."""
+        s = np.sqrt(2 * self.nu * squared_distance(X, Y, self.lengthscale))
+        cusp = np.where(s > 0, 1 / np.where(s > 0, s, 1.0), 0.0)
+        q = cusp if self.nu == 0.5 else 1.0 if self.nu == 1.5 else (1 + s) / 3
+        return radial_gradient(X, Y, -2 * self.nu * W * q * np.exp(-s), self.lengthscale)
+
+    def diag_gradient(self, X: Floats) -> Floats:
+        return np.zeros_like(X)
 
 
 @dataclass(frozen=True)
@@ -108,6 +136,12 @@ class Linear(Kernel):
 
     def diag(self, X: Floats) -> Floats:
         return np.asarray(np.vecdot(X, X))
+
+    def gradient(self, X: Floats, Y: Floats, W: Floats) -> Floats:
+        return np.asarray(W @ Y)
+
+    def diag_gradient(self, X: Floats) -> Floats:
+        return 2 * X
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,6 +208,12 @@ class Sum(Kernel):
     def diag(self, X: Floats) -> Floats:
         return self.left.diag(X) + self.right.diag(X)
 
+    def gradient(self, X: Floats, Y: Floats, W: Floats) -> Floats:
+        return self.left.gradient(X, Y, W) + self.right.gradient(X, Y, W)
+
+    def diag_gradient(self, X: Floats) -> Floats:
+        return self.left.diag_gradient(X) + self.right.diag_gradient(X)
+
 
 @dataclass(frozen=True)
 class Product(Kernel):
@@ -187,6 +227,13 @@ class Product(Kernel):
 
     def diag(self, X: Floats) -> Floats:
         return self.left.diag(X) * self.right.diag(X)
+
+    def gradient(self, X: Floats, Y: Floats, W: Floats) -> Floats:
+        return self.left.gradient(X, Y, W * self.right(X, Y)) + self.right.gradient(X, Y, W * self.left(X, Y))
+
+    def diag_gradient(self, X: Floats) -> Floats:
+        left, right = self.left.diag(X)[:, None], self.right.diag(X)[:, None]
+        return self.left.diag_gradient(X) * right + left * self.right.diag_gradient(X)
 
 
 @dataclass(frozen=True)
@@ -205,25 +252,17 @@ class Scaled(Kernel):
     def diag(self, X: Floats) -> Floats:
         return self.scale * self.kernel.diag(X)
 
+    def gradient(self, X: Floats, Y: Floats, W: Floats) -> Floats:
+        return self.kernel.gradient(X, Y, self.scale * W)
+
+    def diag_gradient(self, X: Floats) -> Floats:
+        return self.scale * self.kernel.diag_gradient(X)
+
 
 def _lengthscale(value: Any) -> float | tuple[float, ...]:
     if isinstance(value, (Sequence, np.ndarray)) and not isinstance(value, str):
         return tuple(checks.positive(f"lengthscale[{j}]", v) for j, v in enumerate(value))
     return checks.positive("lengthscale", value)
-
-
-def _squared_distance(X: Floats, Y: Floats, lengthscale: Any) -> Floats:
-    """r^2 by differences, one dimension at a time: symmetric, and zero on the diagonal, to the bit."""
-    d = X.shape[1]
-    scales = lengthscale if isinstance(lengthscale, tuple) else (lengthscale,) * d
-    if len(scales) != d:
-        remedy = f"Pass one length scale, or {d} of them."
-        raise KernelError.of("lengthscale", f"one for each of {d} dimensions", scales, remedy)
-    r2 = np.zeros((len(X), len(Y)))
-    for j, scale in enumerate(scales):
-        difference = (X[:, j, None] - Y[None, :, j]) / scale
-        r2 += difference * difference
-    return r2
 
 
 def diagonal_limit(kernel: Kernel, arms: Floats) -> None:

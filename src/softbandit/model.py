@@ -11,14 +11,16 @@ from softbandit.arrays import POLICY, draw
 from softbandit.checks import Floats
 from softbandit.errors import ArgumentError, KernelError, Words
 from softbandit.explore import as_exploration
+from softbandit.fields import ContinuousSurrogate, continuous_surrogate
 from softbandit.kernels import Kernel, diagonal_limit
+from softbandit.spaces import Domain
 from softbandit.surrogate import Output, Surrogate, surrogate
 from softbandit.theory.widths import checked_confidence, width_rule
 
 
 def model(
     *,
-    arms: Floats,
+    arms: Floats | Domain,
     kernel: Any,
     explore: Any,
     explore_cost: Any,
@@ -34,12 +36,13 @@ def model(
     width_scale: Any,
     constraints: int,
     factors: Any,
-) -> Surrogate:
+    budget: Any = None,
+) -> Surrogate | ContinuousSurrogate:
     """The surrogate that a policy's settings describe, after checking them."""
     m = constraints
     kernels = [kernel, *_cost_kernels(kernel if cost_kernel is None else cost_kernel, m)]
     for i, one in enumerate(kernels):
-        _check_kernel("kernel" if i == 0 else "cost_kernel", one, arms)
+        _check_kernel("kernel" if i == 0 else "cost_kernel", one, probes(arms))
     explorations = [as_exploration("explore", explore)]
     explorations += [as_exploration("explore_cost", explore if explore_cost is None else explore_cost)] * m
     default = 1 + 2 / horizon
@@ -55,6 +58,11 @@ def model(
     outputs = [
         Output(*each) for each in zip(kernels, lambdas.tolist(), explorations, np.append(R, noises), strict=True)
     ]
+    if isinstance(arms, Domain):
+        points = None if budget is None else checks.whole("budget", budget, least=2)
+        return _rehearsed_on_space(continuous_surrogate(arms, outputs, rule, points))
+    if budget is not None:
+        raise ArgumentError.of("budget", "None, on finite arms", budget, "Their cost does not grow; leave it out.")
     return _rehearsed(surrogate(arms, outputs, rule, factors))
 
 
@@ -80,6 +88,25 @@ def _check_kernel(what: str, kernel: Any, arms: Floats) -> None:
     if not isinstance(kernel, Kernel):
         raise KernelError.of(what, "a Kernel", kernel, "For example sb.SquaredExponential(0.2).")
     diagonal_limit(kernel, arms)
+
+
+def probes(arms: Floats | Domain) -> Floats:
+    """Where a kernel is tried: every arm; of a space, corners and some points between."""
+    if not isinstance(arms, Domain):
+        return arms
+    rng = np.random.default_rng(0)
+    return np.concatenate([arms.corners(), arms.at(rng.random((1024, arms.dimension)))])
+
+
+def _rehearsed_on_space(surrogate: ContinuousSurrogate) -> ContinuousSurrogate:
+    """The surrogate, after one estimate from the prior: what cannot work is refused now."""
+    draws = next(draw(surrogate.draws(), 0, [0], 0, 1, POLICY).rounds())
+    X = surrogate.space.corners()[:2]
+    h = surrogate.fields(surrogate.prior(1), 1, draws)[0](X)
+    if not np.isfinite(h).all():
+        remedy = "Check its estimate."
+        raise ArgumentError.of("explore", "finite estimates", Words("NaN or infinity"), remedy)
+    return surrogate
 
 
 def _rehearsed(surrogate: Surrogate) -> Surrogate:

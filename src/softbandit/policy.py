@@ -20,8 +20,7 @@ from softbandit.errors import ArgumentError, SoftbanditError
 from softbandit.features import Features
 from softbandit.kernels import Kernel
 from softbandit.model import model, norm_bounds
-from softbandit.posterior.finite import Finite
-from softbandit.surrogate import Surrogate
+from softbandit.spaces import FINITE_LIMIT, Domain, Space
 from softbandit.theory.assumptions import Truth
 from softbandit.theory.ledger import Guarantees
 
@@ -40,7 +39,7 @@ class About(NamedTuple):
 class Choice(NamedTuple):
     """One round's choice in each trial."""
 
-    arm: Array  # (b,)
+    arm: Array  # (b,); on a continuous domain the points themselves, (b, d)
     reward_estimate: Array  # (b,): f_t at the arm, truncated where the policy truncates
     cost_estimate: Array  # (b, m): g_t at the arm, likewise
 
@@ -50,7 +49,7 @@ class State(NamedTuple):
 
     round: int  # rounds behind it; the paper's t is round + 1
     dual: Array  # (b, m): dual variables or queues
-    posterior: tuple[Finite, ...]
+    posterior: tuple[Any, ...]  # one a group; on a continuous domain one a trial, of one a group each
     memory: tuple[Array, ...] = ()  # what else the policy keeps
 
 
@@ -73,9 +72,16 @@ class Policy(ABC):
 
     about: ClassVar[About]
     takes_contexts: ClassVar[bool] = True  # it can choose among some of the arms
-    arms: Floats  # (n, d)
+    takes_spaces: ClassVar[bool] = False  # it can search a continuous domain
+    arms: Any  # (n, d), or a continuous domain
+    space: Domain | None  # the domain that was given in place of arms; a small one becomes arms
     constraints: int
     horizon: int | None
+
+    @property
+    def continuous(self) -> bool:
+        """Whether it searches a domain, and does not choose among arms."""
+        return isinstance(self.arms, Domain)
 
     @abstractmethod
     def stage(self, round: int) -> Stage:
@@ -97,7 +103,7 @@ class StepPolicy(Policy):
     again with others.
     """
 
-    arms: Floats
+    arms: Any
     kernel: Kernel
     _: KW_ONLY
     reward_bound: float
@@ -114,7 +120,8 @@ class StepPolicy(Policy):
     constraints: int = 1
     ties: str = "random"
     factors: Sequence[Features | Sequence[int]] | None = None
-    surrogate: Surrogate = field(init=False, repr=False)
+    space: Domain | None = field(init=False, repr=False)
+    surrogate: Any = field(init=False, repr=False)  # a Surrogate, or on a continuous domain a ContinuousSurrogate
     bounds: Floats = field(init=False, repr=False)  # (1 + m, 1): B, G_1, ..., G_m
     given: dict[str, Any] = field(init=False, repr=False)
 
@@ -153,12 +160,20 @@ class StepPolicy(Policy):
         return type(self)(**{**self.given, **factors, **changes})
 
     def _settle(
-        self, explore: Any = "ucb", explore_cost: Any = None, unconstrained: bool = False, calibrated: bool = False
+        self,
+        explore: Any = "ucb",
+        explore_cost: Any = None,
+        unconstrained: bool = False,
+        calibrated: bool = False,
+        budget: Any = None,
     ) -> Callable[..., None]:
         """Check the settings and build the model; gives the way to put in their place the settings in force."""
         put = partial(object.__setattr__, self)
-        put("arms", checks.points("arms", self.arms))
+        put("space", self.arms if isinstance(self.arms, Domain) else None)
+        put("arms", self._arms())
         put("given", {name: _own(getattr(self, name)) for name in inspect.signature(type(self)).parameters})
+        if self.space is not None:
+            self.given["arms"] = self.space
         put("constraints", 0 if unconstrained else checks.whole("constraints", self.constraints, least=0))
         put("horizon", checks.whole("horizon", self.horizon, least=1, most=2**53))
         checks.named("ties", self.ties, dict.fromkeys(["random", "first"]))
@@ -168,14 +183,26 @@ class StepPolicy(Policy):
             R = checks.nonnegative("noise", self.noise)
             of_costs = checks.each("cost_noise", R if self.cost_noise is None else self.cost_noise, self.constraints)
             own["regularisation"] = np.maximum(np.append(R, of_costs), 1e-6) ** 2
-        put("surrogate", model(explore=explore, explore_cost=explore_cost, **own))
+        put("surrogate", model(explore=explore, explore_cost=explore_cost, budget=budget, **own))
         return put
 
-    def _learn(self, state: State, choice: Choice, reward: Array, cost: Array) -> tuple[Finite, ...]:
+    def _arms(self) -> Any:
+        """The arms that were given, or those of a small space; or else the space."""
+        if self.space is None:
+            return checks.points("arms", self.arms)
+        if isinstance(self.space, Space) and self.space.size <= FINITE_LIMIT:
+            return checks.points("arms", self.space.every())
+        if not self.takes_spaces:
+            remedy = f"Only CKB searches a space of more than {FINITE_LIMIT} points; pass arms, such as a grid."
+            raise ArgumentError.of("arms", f"finite arms, with {type(self).__name__}", self.arms, remedy)
+        return self.space
+
+    def _learn(self, state: State, choice: Choice, reward: Array, cost: Array) -> tuple[Any, ...]:
         """Gaussian-process regression on what was seen (Algorithm 1, line 8)."""
         xp = namespace(state.dual)
         y = xp.concat([reward[:, None], cost], axis=1)
-        return self.surrogate.condition(state.posterior, choice.arm, y)
+        posterior: tuple[Any, ...] = self.surrogate.condition(state.posterior, choice.arm, y)
+        return posterior
 
     def _best(self, z: Array, draws: Draws, size: Array | None = None) -> Array:
         """A maximiser of each row of z, (b, n) -> (b,).
@@ -199,17 +226,19 @@ class WrappedPolicy(Policy):
     """A policy made of another: the same arms and constraints, in stages of its own."""
 
     policy: StepPolicy
-    arms: Floats = field(init=False, repr=False)
+    arms: Any = field(init=False, repr=False)
+    space: Domain | None = field(init=False, repr=False)
     constraints: int = field(init=False, repr=False)
 
     def _wrap(self) -> None:
         if not isinstance(self.policy, StepPolicy):
             raise ArgumentError.of("policy", "a policy with steps", self.policy, "For example sb.CKB(...).")
         object.__setattr__(self, "arms", self.policy.arms)
+        object.__setattr__(self, "space", self.policy.space)
         object.__setattr__(self, "constraints", self.policy.constraints)
 
 
-MODEL_SETTINGS = tuple(set(inspect.signature(model).parameters) - {"explore", "explore_cost"})
+MODEL_SETTINGS = tuple(set(inspect.signature(model).parameters) - {"explore", "explore_cost", "budget"})
 
 
 def _own(value: Any) -> Any:

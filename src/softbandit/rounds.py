@@ -5,6 +5,7 @@ from typing import NamedTuple
 from softbandit.arrays import Array, Draws
 from softbandit.policy import Choice, State, StepPolicy
 from softbandit.problems.problem import Problem
+from softbandit.problems.space import SpaceProblem
 
 
 class Rounds(NamedTuple):
@@ -17,7 +18,9 @@ class Rounds(NamedTuple):
     refuted: Array | None  # trials in which what was seen refutes what the policy was told
 
 
-def play_round(step: StepPolicy, problem: Problem, state: State, draws: Draws, noise: Draws) -> tuple[State, Rounds]:
+def play_round(
+    step: StepPolicy, problem: Problem | SpaceProblem, state: State, draws: Draws, noise: Draws
+) -> tuple[State, Rounds]:
     """One round in every trial: decide, observe, update."""
     choice = step.decide(state, draws, problem.available(noise))
     reward, cost = problem.observe(choice.arm, noise)

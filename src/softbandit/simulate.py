@@ -15,6 +15,7 @@ from softbandit.checks import Floats
 from softbandit.errors import ArgumentError, SafeSeedError, Words
 from softbandit.policy import Policy, Stage, State
 from softbandit.problems.problem import Problem
+from softbandit.problems.space import SpaceProblem
 from softbandit.rounds import Rounds, play_round
 
 CHUNK_NUMBERS = 2**20  # random numbers held at a time, unless one round needs more
@@ -25,7 +26,7 @@ CHUNK_ROUNDS = 256  # so that progress is reported often enough
 class Trace:
     """What happened: arrays (trials, rounds), with a last axis of m where there are several constraints."""
 
-    arms: NDArray[np.int64]
+    arms: NDArray[Any]  # int64; on a continuous domain the points themselves, float64 with a last axis of d
     rewards: Floats  # as observed
     costs: Floats
     dual: Floats  # before the round's update
@@ -37,7 +38,7 @@ class Trace:
 
 def simulate(
     policy: Policy,
-    problem: Problem,
+    problem: Problem | SpaceProblem,
     trials: int | Sequence[int] = 1,
     seed: int = 0,
     engine: str = "numpy",
@@ -70,10 +71,13 @@ def simulate(
     checks.named("engine", engine, dict.fromkeys(["numpy", "jax"]))
     numbers = trial_numbers(trials)
     seed = checks.whole("seed", seed, least=0, most=2**64 - 1)
-    _check_fit(policy, problem)
+    if policy.continuous or isinstance(problem, SpaceProblem):
+        _check_space(policy, problem, engine)
+    else:
+        _check_fit(policy, problem)
     T = _rounds(policy, rounds)
     b, m = len(numbers), policy.constraints
-    record = _Record(T, b, m, problem.constraints)
+    record = _Record(T, b, m, problem.constraints, policy.arms.dimension if policy.continuous else None)
     state: State | None = None
     for stage, first, count in _chunks(policy, problem, b, T):
         step = stage.policy
@@ -83,6 +87,7 @@ def simulate(
         noise = draw(problem.draws(), seed, numbers, first, count, PROBLEM)
         assert state is not None
         if engine == "jax":
+            assert isinstance(problem, Problem)
             state, seen = compiled.run(step, problem, state, draws, noise)
             record.write(slice(first, first + count), seen)
         else:
@@ -102,8 +107,9 @@ class ComplaintWarning(UserWarning):
 class _Record:
     """The trace as it grows: one row a round, so that a round writes contiguous memory."""
 
-    def __init__(self, rounds: int, trials: int, constraints: int, costs: int) -> None:
-        self._arms = np.empty((rounds, trials), dtype=np.int64)
+    def __init__(self, rounds: int, trials: int, constraints: int, costs: int, dimension: int | None) -> None:
+        places = (rounds, trials)
+        self._arms: NDArray[Any] = np.empty(places, np.int64) if dimension is None else np.empty((*places, dimension))
         self._reward = np.empty((rounds, trials, 2))  # observed, estimated
         self._cost = np.empty((rounds, trials, costs))
         self._dual = np.empty((rounds, trials, 2, constraints))  # dual, cost estimate
@@ -171,7 +177,27 @@ def _check_fit(policy: Policy, problem: Problem) -> None:
         raise ArgumentError.of("policy", "as many constraints, or none", got, "Set constraints=.")
 
 
-def _chunks(policy: Policy, problem: Problem, trials: int, rounds: int) -> Iterator[tuple[Stage, int, int]]:
+def _check_space(policy: Policy, problem: Problem | SpaceProblem, engine: str) -> None:
+    mine: Any = policy.arms
+    if not isinstance(problem, SpaceProblem) or not policy.continuous:
+        got = Words("a continuous domain and finite arms")
+        remedy = "Discretise the problem, problem.discretised(policy.arms), or give the policy the problem's space."
+        raise ArgumentError.of("policy, problem", "both on finite arms, or both on a space", got, remedy)
+    its = problem.arms
+    alike = mine.dimension == its.dimension and np.array_equal([mine.lower, mine.upper], [its.lower, its.upper])
+    if not alike:
+        raise ArgumentError.of("policy", "the problem's space", mine, "Build it with **problem.settings().")
+    if engine == "jax":
+        remedy = "A search does not compile; use engine='numpy'."
+        raise ArgumentError.of("engine", "'numpy', on a continuous domain", engine, remedy)
+    if policy.constraints not in (0, problem.constraints):
+        got = Words(f"{policy.constraints} constraints in the policy, {problem.constraints} in the problem")
+        raise ArgumentError.of("policy", "as many constraints, or none", got, "Set constraints=.")
+
+
+def _chunks(
+    policy: Policy, problem: Problem | SpaceProblem, trials: int, rounds: int
+) -> Iterator[tuple[Stage, int, int]]:
     """(stage in force, first round, number of rounds) of pieces that fit in memory and in one stage each."""
     first = 0
     while first < rounds:

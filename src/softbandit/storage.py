@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from softbandit import baselines, ckb, doubling, explore, kernels
+from softbandit import baselines, ckb, doubling, explore, kernels, parameters, practical, spaces
 from softbandit.arrays import Array
 from softbandit.errors import FileError, Words
 from softbandit.files import replacing
@@ -27,7 +27,7 @@ FORMAT, VERSION = "softbandit agent", 1
 
 CLASSES: dict[str, Any] = {
     name: value
-    for module in (kernels, explore, ckb, doubling, baselines)
+    for module in (kernels, explore, parameters, spaces, ckb, doubling, practical, baselines)
     for name, value in vars(module).items()
     if is_dataclass(value) and value.__module__.startswith(module.__name__)
 }
@@ -92,6 +92,8 @@ def leaves(tree: Any) -> Iterator[Any]:
     if isinstance(tree, tuple):
         for branch in tree:
             yield from leaves(branch)
+    elif hasattr(tree, "arrays"):  # a posterior that grows
+        yield from tree.arrays()
     else:
         yield tree
 
@@ -101,6 +103,8 @@ def refill(tree: Any, values: Iterator[Array]) -> Any:
     if isinstance(tree, tuple):
         branches = [refill(branch, values) for branch in tree]
         return type(tree)(*branches) if hasattr(tree, "_fields") else tuple(branches)
+    if hasattr(tree, "refilled"):
+        return tree.refilled(values)
     value = next(values)
     if value.shape != np.shape(tree) or value.dtype != np.asarray(tree).dtype:
         expected = f"{np.asarray(tree).dtype} of shape {np.shape(tree)}"

@@ -82,6 +82,10 @@ class Surrogate:
             parts.append(block.exploration.estimate(belief, beta[:, :, None], block.own(draws)))
         return self._in_order(parts)
 
+    def usable(self, posterior: tuple[Finite, ...]) -> bool:
+        """Whether every mean is a number."""
+        return all(bool(np.isfinite(state.mu).all()) for state in posterior)
+
     def confidence(self, posterior: tuple[Finite, ...], t: int) -> tuple[Array, Array]:
         """mu and beta_t sigma of every output over the arms, (trials, 1 + m, n) each."""
         xp = namespace(posterior[0].mu)
@@ -154,8 +158,8 @@ class Surrogate:
 
 def surrogate(arms: Floats, outputs: Sequence[Output], width: WidthRule, factors: Any) -> Surrogate:
     """Group the outputs by what they share, and factorise each kernel once."""
-    numbers = _alike(range(len(outputs)), key=lambda i: outputs[i][:2])
-    kernels = _alike(range(len(outputs)), key=lambda i: outputs[i].kernel)
+    numbers = alike(range(len(outputs)), key=lambda i: outputs[i][:2])
+    kernels = alike(range(len(outputs)), key=lambda i: outputs[i].kernel)
     made = _factors([outputs[same[0]].kernel for same in kernels], arms, factors)
     of_output = {i: phi for same, phi in zip(kernels, made, strict=True) for i in same}
     groups = [
@@ -201,7 +205,7 @@ def _blocks(groups: list[Group], outputs: Sequence[Output], width: WidthRule) ->
     return blocks
 
 
-def _alike(items: Iterable[int], key: Callable[[int], Any]) -> list[list[int]]:
+def alike(items: Iterable[int], key: Callable[[int], Any]) -> list[list[int]]:
     """The items in lists of equal key, in order of first appearance. Keys need only compare."""
     found: list[list[int]] = []
     for item in items:

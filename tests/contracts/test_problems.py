@@ -1,5 +1,6 @@
 """What every problem must do."""
 
+import inspect
 import typing
 
 import examples_of
@@ -20,7 +21,7 @@ every_function = pytest.mark.parametrize("name", MADE)
 def makers():
     """The functions of sb.problems that make a problem."""
     named = {name: getattr(sb.problems, name) for name in sb.problems.__all__}
-    functions = {name: value for name, value in named.items() if not isinstance(value, type)}
+    functions = {name: value for name, value in named.items() if inspect.isfunction(value)}
     return {name for name, f in functions.items() if typing.get_type_hints(f).get("return") is sb.problems.Problem}
 
 

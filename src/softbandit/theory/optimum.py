@@ -50,7 +50,7 @@ def randomized_optimum(reward: Floats, cost: Floats, contexts: Any = None) -> Op
     weights = _best_pair(f, g[:, 0], best) if g.shape[1] == 1 else _best_vertex(f, g, np.zeros(len(f)))
     value = float(f @ weights)
     if best is not None and f[best] >= value:  # one arm does as well: say so, without rounding
-        return Optimum(float(f[best]), np.eye(len(f))[best])
+        return Optimum(float(f[best]), _only(len(f), best))
     return Optimum(value, weights)
 
 
@@ -130,7 +130,7 @@ def largest_margin(cost: Floats) -> Slater:
     n, m = g.shape
     if m == 1:
         best = int(g.argmin())
-        return Slater(float(-g[best, 0]), np.eye(n)[best])
+        return Slater(float(-g[best, 0]), _only(n, best))
     # Variables (pi, delta): maximise delta subject to g^T pi + delta <= 0, sum pi = 1.
     x = _solve(
         c=np.r_[np.zeros(n), -1.0],
@@ -179,6 +179,13 @@ def _costs(cost: Floats) -> Floats:
 def _mixture(x: Floats) -> Floats:
     weights = np.maximum(x, 0.0)
     return np.asarray(weights / weights.sum())
+
+
+def _only(n: int, arm: int) -> Floats:
+    """All weight on one arm."""
+    weights = np.zeros(n)
+    weights[arm] = 1.0
+    return weights
 
 
 def _unit(values: Floats) -> float:

@@ -1,0 +1,279 @@
+"""Continuous domains: time of a round, accuracy of the search and of the budget, and runs against others.
+
+`python benchmarks/continuous.py [part ...]`. On a busy or small machine set OPENBLAS_NUM_THREADS=1: the threads of
+NumPy's and SciPy's linear algebra wait for each other. BoTorch is measured where it is installed.
+"""
+
+import argparse
+import time
+from statistics import median
+
+import numpy as np
+
+import softbandit as sb
+from softbandit.acquire import STARTS, Objective, search
+from softbandit.arrays import log_normal_cdf, normal_cdf, normal_pdf
+from softbandit.posterior.budgeted import Budgeted
+from softbandit.posterior.continuous import Exact
+
+DIMENSION, LENGTHSCALE, HORIZON = 6, 0.5, 11_000
+TOLD = {"reward_bound": 3, "cost_bound": 3, "noise": 0.1, "horizon": HORIZON, "slater": 0.5, "width_scale": 0.2}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("part", nargs="*", default=[*PARTS])
+    parser.add_argument("--seeds", type=int, default=20)
+    parser.add_argument("--rounds", type=int, default=60)
+    arguments = parser.parse_args()
+    for part in arguments.part:
+        print(f"\n{PARTS[part].__doc__.splitlines()[0]}", flush=True)
+        PARTS[part](arguments)
+
+
+# -- Time. --
+
+
+def truth(X):
+    return np.stack([np.sin(3 * X).sum(axis=1) / 3, X[:, 0] - 0.5], axis=1)
+
+
+def history(rounds, seed=0):
+    """Points as a run leaves them: some spread, most near a good one; and the outputs there."""
+    rng = np.random.default_rng(seed)
+    spread, near = rng.random((rounds, DIMENSION)), 0.4 + 0.15 * rng.standard_normal((rounds, DIMENSION))
+    X = np.clip(np.where(rng.random((rounds, 1)) < 0.3, spread, near), 0, 1)
+    return X, truth(X) + 0.1 * rng.standard_normal((rounds, 2))
+
+
+def agent_after(rounds, **settings):
+    """An agent in 6 dimensions that has been told that many rounds of history."""
+    box = sb.Box([0] * DIMENSION, [1] * DIMENSION)
+    policy = sb.CKB(box, sb.Matern(LENGTHSCALE), **TOLD, **settings)
+    posterior = policy.surrogate.prior(1)
+    for x, y in zip(*history(rounds), strict=True):
+        posterior = policy.surrogate.condition(posterior, x[None], y[None])
+    agent = sb.Agent(policy)
+    agent._state = policy.init(1)._replace(round=rounds, posterior=posterior, dual=np.array([[0.3]]))
+    agent._round = rounds
+    return agent
+
+
+def ask_and_tell(agent):
+    decision = agent.ask()
+    agent.tell(decision, *truth(decision.x[None])[0])
+
+
+def timing(_):
+    """Milliseconds of ask + tell in 6 dimensions, Matern 5/2 (median of 15 rounds)."""
+    for rounds, budget in ((500, None), (1000, None), (1000, 512), (10_000, 512)):
+        for explore in ("ucb", "ts"):
+            agent = agent_after(rounds, explore=explore, budget=budget)
+            ask_and_tell(agent)  # imports
+            times = [seconds(ask_and_tell, agent) for _ in range(15)]
+            name = "exact" if budget is None else f"budget {budget}"
+            print(f"round {rounds:6,}  {name:11} {explore:4} {1e3 * median(times):7.1f} ms")
+
+
+def seconds(work, *arguments):
+    started = time.perf_counter()
+    work(*arguments)
+    return time.perf_counter() - started
+
+
+# -- Accuracy. --
+
+
+def grid(arguments):
+    """Rounds of 1,000 in which the maximiser is within C / sqrt(t), C = 0.01 B, of a dense grid's."""
+    for box, side in ((sb.Box(0, 1), 2001), (sb.Box([0, 0], [1, 1]), 71)):
+        d = box.dimension
+        points = np.stack(np.meshgrid(*[np.linspace(0, 1, side)] * d), axis=-1).reshape(-1, d)
+        for explore in ("ucb", "rand", "ts"):
+            problem = sb.problems.rkhs_on(box, seed=2)
+            policy = sb.CKB(**problem.settings(), horizon=1000, explore=explore, width_scale=0.2)
+            agent, rng, gaps = sb.Agent(policy), np.random.default_rng(0), []
+            for t in range(1, 1001):
+                decision = agent.ask()
+                gap = agent.acquisition(points).max() - agent.acquisition(decision.x[None])[0]
+                gaps.append(gap * np.sqrt(t) / (0.01 * problem.reward_bound))
+                agent.tell(decision, *(problem.function(decision.x[None])[0] + 0.1 * rng.standard_normal(2)))
+            inside = np.mean(np.array(gaps) <= 1)
+            print(f"{d}-D {explore:4} {100 * inside:6.1f}%   worst gap {max(gaps):8.3g} of C / sqrt(t)", flush=True)
+
+
+def arms(arguments):
+    """Strong regret on [0, 1] against that on 1,000 arms of it, T = 200 (mean and standard error)."""
+    for seed in range(3):
+        problem = sb.problems.rkhs_on(seed=seed)
+        finite = problem.discretised(np.linspace(0, 1, 1000)[:, None])
+        cells = []
+        for each in (problem, finite):
+            policy = sb.CKB(**each.settings(), horizon=200, width_scale=0.2)
+            regret = sb.score(sb.simulate(policy, each, trials=arguments.seeds), each).strong_regret[:, -1]
+            cells.append(f"{regret.mean():8.2f} +- {regret.std(ddof=1) / np.sqrt(len(regret)):5.2f}")
+        print(f"problem {seed}: continuous {cells[0]}   1,000 arms {cells[1]}", flush=True)
+
+
+def budget(_):
+    """What a budget gives up after 2,000 rounds in 6 dimensions, lambda = 1: root mean squares at 500 points."""
+    X, Y = history(2000)
+    for lengthscale in (0.5, 1.0):
+        kernel = sb.Matern(lengthscale)
+        exact = Exact.of(kernel, 1.0, X, Y)
+        Q = history(500, seed=1)[0]
+        mean, std = moments(exact, Q)
+        for points in (64, 128, 256, 512, 1024):
+            ours = Budgeted(kernel, 1.0, 2, DIMENSION, points)
+            for x, y in zip(X, Y, strict=True):
+                ours = ours.condition(x, y)
+            off, wide = moments(ours, Q)
+            error, ratio = np.sqrt(np.mean((off - mean) ** 2)), wide / std
+            print(
+                f"length scale {lengthscale}  budget {points:5}  mean off by {error:.1e} (sigma {std.mean():.2f})"
+                f"   sigma x {ratio.min():.3f} to {ratio.max():.3f}",
+                flush=True,
+            )
+
+
+def moments(posterior, Q):
+    K = posterior.kernel(Q, posterior.anchors)
+    var = posterior.kernel.diag(Q) - posterior.explained_only(K)
+    return K @ posterior.coefficients, np.sqrt(np.maximum(var, 0))
+
+
+def stress(_):
+    """10,000 tells of one point, exact posterior, lambda = 1e-6 (400 MB; mean and variance against the formula)."""
+    posterior, x, started = Exact(sb.SquaredExponential(0.2), 1e-6, 1, 1), np.array([0.3]), time.perf_counter()
+    for _ in range(10_000):
+        posterior = posterior.condition(x, np.array([2.0]))
+    mean, std = moments(posterior, x[None])
+    print(f"mean {mean[0, 0]:.12f} (2), variance {std[0] ** 2:.3e} (1e-10), {time.perf_counter() - started:.0f} s")
+
+
+# -- Against others. --
+
+
+def problems(arguments):
+    """Standard problems, noise 0.01: mean over seeds. Regret and violation are sums over the rounds, in standard units.
+
+    regret: T times the best feasible point's reward, less the rewards; violation: sum_i [sum_t g_i]_+; best: the
+    reward at the best feasible point played, short of the optimum.
+    """
+    print(f"T = {arguments.rounds}, {arguments.seeds} seeds, the same Matern kernel for all but Practical and SCBO")
+    print("CKB: 0.1 of the theory's width; calibrated: CKB-UCB with lambda = R^2 and width 2; * is the least")
+    for name in sb.problems.STANDARD:
+        problem = sb.problems.standard(name)
+        rows = {}
+        for policy, run in RUNS.items():
+            traces = [run(problem, arguments.rounds, seed) for seed in range(arguments.seeds)]
+            if traces[0] is not None:
+                rows[policy] = np.mean([summary(problem, X) for X in traces], axis=0)
+        for j, column in enumerate(("regret", "violation", "best")):
+            least = min(row[j] for row in rows.values())
+            cells = "".join(f"{row[j]:12.3f}{'*' if row[j] <= least + 1e-9 else ' '}" for row in rows.values())
+            head = "".join(f"{policy:>12} " for policy in rows) if j == 0 else ""
+            print(f"{name:14}{'':10}{head}\n{'':14}{column:10}{cells}" if j == 0 else f"{'':14}{column:10}{cells}")
+        print(flush=True)
+
+
+def summary(problem, X):
+    h = problem.function(X)
+    f, g = h[:, 0], h[:, 1:]
+    feasible = f[(g <= 0).all(axis=1)]
+    best = problem.known_best - feasible.max() if len(feasible) else problem.known_best - problem.reward.min()
+    return len(X) * problem.known_best - f.sum(), np.maximum(g.sum(axis=0), 0).sum(), max(best, 0.0)
+
+
+def ckb(problem, rounds, seed, **settings):
+    policy = sb.CKB(**problem.settings(), horizon=rounds, **{"width_scale": 0.1} | settings)
+    return sb.simulate(policy, problem, trials=[seed]).arms[0]
+
+
+def practical(problem, rounds, seed):
+    kernel = sb.Matern([1.0] * problem.arms.dimension)
+    policy = sb.Practical(problem.arms, kernel, horizon=rounds, constraints=problem.constraints)
+    return sb.simulate(policy, problem, trials=[seed]).arms[0]
+
+
+def constrained_ei(problem, rounds, seed):
+    """EI times the probability of feasibility (as baselines.ConstrainedEI), by the same search, without gradients."""
+    rng = np.random.default_rng(seed)
+    lam = problem.noise**2
+    posterior = Exact(problem.kernel, lam, 1 + problem.constraints, problem.arms.dimension)
+    initial = max(8, 2 * (problem.arms.dimension + 1))
+    X = []
+    for t in range(rounds):
+        if t < initial:
+            x = problem.arms.at(rng.random((1, problem.arms.dimension)))[0]
+        else:
+            x = search(Objective(expected_improvement(posterior), None), problem.arms, posterior.points[::-1], rng).best
+        X.append(x)
+        noise = problem.noise * rng.standard_normal(1 + problem.constraints)
+        posterior = posterior.condition(x, problem.function(x[None])[0] + noise)
+    return np.array(X)
+
+
+def expected_improvement(posterior):
+    fitted = posterior.fitted
+    feasible = (fitted[:, 1:] <= 0).all(axis=1)
+    incumbent = fitted[feasible, 0].max() if feasible.any() else None
+
+    def value(X):
+        mean, std = moments(posterior, X)
+        std = np.maximum(std, 1e-9)
+        chance = log_normal_cdf(-mean[:, 1:] / std[:, None]).sum(axis=1)
+        if incumbent is None:
+            return chance
+        z = (mean[:, 0] - incumbent) / std
+        ei = std * (z * normal_cdf(z) + normal_pdf(z))
+        return np.log(np.maximum(ei, 1e-300)) + chance
+
+    return value
+
+
+def scbo(problem, rounds, seed):
+    """SCBO's loop with BoTorch: Thompson sampling in a trust region (Eriksson & Poloczek 2021); None without it."""
+    try:
+        import continuous_botorch
+    except ImportError:
+        return None
+    return continuous_botorch.scbo(problem, rounds, seed)
+
+
+RUNS = {
+    "CKB-UCB": ckb,
+    "calibrated": lambda *run: ckb(*run, regularisation=run[0].noise ** 2, width=2.0, width_scale=1.0),
+    "CKB-TS": lambda *run: ckb(*run, explore="ts"),
+    "Practical": practical,
+    "CEI": constrained_ei,
+    "SCBO": scbo,
+}
+
+
+def botorch(_):
+    """Round 500 in 6 dimensions: our ask against BoTorch's optimize_acqf, same acquisition, starts and candidates."""
+    try:
+        import continuous_botorch
+    except ImportError as missing:
+        print(f"not measured: {missing}")
+        return
+    agent = agent_after(500)
+    ask_and_tell(agent)
+    ours, theirs = [], []
+    for _ in range(5):
+        started = time.perf_counter()
+        decision = agent.ask()
+        ours.append((time.perf_counter() - started, agent.acquisition(decision.x[None])[0]))
+        started = time.perf_counter()
+        x = continuous_botorch.maximiser(agent, STARTS)
+        theirs.append((time.perf_counter() - started, agent.acquisition(x[None])[0]))
+        agent.tell(decision, *truth(decision.x[None])[0])
+    (a, z_a), (b, z_b) = np.median(ours, axis=0), np.median(theirs, axis=0)
+    print(f"ours {1e3 * a:.1f} ms, BoTorch {1e3 * b:.1f} ms: {b / a:.1f}x;  acquisition {z_a:.9f} against {z_b:.9f}")
+
+
+PARTS = {part.__name__: part for part in (timing, grid, arms, budget, stress, problems, botorch)}
+
+if __name__ == "__main__":
+    main()
