@@ -40,7 +40,7 @@ def cells(spec: Experiment) -> list[Cell]:
         Cell(spec, point, policy, instance, trials)
         for point in spec.combinations()
         for policy, own in spec.policies.items()
-        if all(point[key] in values for key, values in own.get("only", {}).items())
+        if all(label(point[key]) in map(label, values) for key, values in own.get("only", {}).items())
         for instance, trials in enumerate(share)
     ]
 
@@ -48,11 +48,11 @@ def cells(spec: Experiment) -> list[Cell]:
 def prepare(cell: Cell, data: str | None = None) -> tuple[Problem, Policy]:
     """The problem and the policy of a cell; what is wrong with their settings is found here."""
     spec = cell.spec
-    seed = spec.seed + cell.instance if spec.instances > 1 else None
+    seed = spec.seed + cell.instance
     problem = build_problem(spec.problem, cell.point, seed, data)
     common = {key: value for key, value in cell.point.items() if not key.startswith(PROBLEM)}
     settings = {"horizon": spec.horizon, **spec.settings, **common}
-    return problem, build_policy(cell.policy, spec.policies[cell.policy], problem, settings)
+    return problem, build_policy(cell.policy, spec.policies[cell.policy], problem, settings, seed)
 
 
 def play(cell: Cell, data: str | None = None) -> Table:
@@ -64,7 +64,8 @@ def play(cell: Cell, data: str | None = None) -> Table:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ComplaintWarning)  # under a scaled width, safe seeds get refuted by chance
         trace = simulate(policy, problem, cell.trials, cell.spec.seed, cell.spec.engine, rounds=cell.spec.horizon)
-    return _rows(score(trace, problem), {**key, "maximiser": maximiser(problem)}, cell)
+    tried = arms_tried(trace.arms)
+    return _rows(score(trace, problem), tried, {**key, "maximiser": maximiser(problem)}, cell)
 
 
 def maximiser(problem: Problem) -> str:
@@ -79,9 +80,18 @@ def checkpoints(horizon: int, points: int) -> NDArray[np.int64]:
     return np.unique(np.append(spaced.round().astype(np.int64), max(1, horizon // 10)))
 
 
-def _rows(scores: Scores, key: Mapping[str, Any], cell: Cell) -> Table:
+def arms_tried(arms: NDArray[np.int64]) -> NDArray[np.int64]:
+    """How many different arms each trial has played after each round: (trials, rounds)."""
+    new = np.zeros(arms.shape, dtype=np.int64)
+    for trial, row in enumerate(arms):
+        new[trial, np.unique(row, return_index=True)[1]] = 1
+    return new.cumsum(axis=1)
+
+
+def _rows(scores: Scores, tried: NDArray[np.int64], key: Mapping[str, Any], cell: Cell) -> Table:
     rounds = checkpoints(cell.spec.horizon, cell.spec.points)
-    at = {name: _worst(getattr(scores, name))[:, rounds - 1] for name in METRICS}
+    every = {name: tried if name == "arms_tried" else _worst(getattr(scores, name)) for name in METRICS}
+    at = {name: values[:, rounds - 1] for name, values in every.items()}
     count = len(cell.trials) * len(rounds)
     columns = {name: np.full(count, v if name in NUMBERS else label(v), dtype=object) for name, v in key.items()}
     columns |= {"trial": np.repeat(cell.trials, len(rounds)), "round": np.tile(rounds, len(cell.trials))}
