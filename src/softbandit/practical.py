@@ -154,7 +154,7 @@ class Practical(Policy):
     explore_cost: Any = None
     relearn: str | int = "doubling"
     initial: int | None = None
-    width_scale: float = 0.2
+    width_scale: float = 0.1
     slater: float | None = None
     confidence: float = 0.1
     dual: str = "projected"
