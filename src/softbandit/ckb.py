@@ -186,7 +186,7 @@ class CKB(StepPolicy):
             rho=float(self.rho or 0.0),
             V=np.atleast_1d(np.asarray(self.V, dtype=float)),
         )
-        return assess_on_space(subject, problem) if self.continuous else assess(subject, problem)
+        return assess_on_space(subject, problem, self.budget) if self.continuous else assess(subject, problem)
 
     # -- Settings: checked, and the paper's defaults where none are given. --
 
