@@ -1,9 +1,13 @@
-# `make demo` and `make test` set up all they need in .venv, once.
+# `make reproduce` and `make test` set up all they need in .venv, once.
 
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test bench clean
+.PHONY: reproduce demo test bench clean
+
+# The paper's experiments, figures and claims: out/reproduce/index.html. OPTIONS=--quick for a short run.
+reproduce: .venv/reproduce.stamp
+	$(BIN)/softbandit reproduce $(OPTIONS)
 
 demo: .venv/demo.stamp
 	$(BIN)/softbandit demo
@@ -32,6 +36,10 @@ clean:
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[cli,plot]'
 	@touch $@
 
+.venv/reproduce.stamp: pyproject.toml | .venv/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[cli,plot,data]'
+	@touch $@ .venv/demo.stamp
+
 .venv/test.stamp: pyproject.toml | .venv/bin/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
-	@touch $@ .venv/demo.stamp
+	@touch $@ .venv/demo.stamp .venv/reproduce.stamp

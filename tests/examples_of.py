@@ -1,6 +1,7 @@
 """One of each kind, for suites that every kind must pass; the suites check that none is missing."""
 
 import inspect
+from functools import partial
 
 import numpy as np
 
@@ -37,6 +38,18 @@ EXPLORATIONS = {
 
 def problem(**settings):
     return sb.problems.rkhs(**{"arms": 30, "noise": 0.2, "seed": 1, **settings})
+
+
+# Made anew at each call. One of every function in sb.problems that makes a problem.
+PROBLEMS = {
+    "rkhs": problem,
+    "rkhs, two constraints": partial(problem, constraints=2, seed=5),
+    "rkhs, heavy tails": partial(problem, law="student"),
+    "sensors": partial(sb.problems.sensors, "stand-in"),
+    "stocks": partial(sb.problems.stocks, "stand-in", kernel="covariance"),
+    "cloud": sb.problems.cloud,
+    "wireless": sb.problems.wireless,
+}
 
 
 def policy(the_problem=None, kind=sb.CKB, **settings):

@@ -1,18 +1,25 @@
 """softbandit: choose actions online so that reward is high while soft constraints hold over time."""
 
-from softbandit import baselines, problems, theory
+from softbandit import baselines, data, problems, theory
 from softbandit.agent import Agent, Decision, HorizonWarning
 from softbandit.arrays import DrawCount, Draws, namespace
 from softbandit.ckb import CKB
 from softbandit.doubling import Doubling
 from softbandit.errors import (
     ArgumentError,
+    ChecksumError,
+    ClusterError,
+    DataError,
     DecisionError,
+    DiskFullError,
     FeedbackError,
+    FetchError,
     FileError,
     InfeasibleError,
     KernelError,
     MissingExtraError,
+    MovedError,
+    OfflineError,
     SafeSeedError,
     SoftbanditError,
     UnknownNameError,
@@ -34,6 +41,7 @@ from softbandit.parameters import Categorical, Float, Integer, LogFloat
 from softbandit.practical import Practical
 from softbandit.simulate import ComplaintWarning, simulate
 from softbandit.spaces import Box, Space
+from softbandit.sweep import sweep
 from softbandit.theory.optimum import randomized_optimum
 
 __version__ = "0.1.0"
@@ -45,14 +53,19 @@ __all__ = [
     "ArgumentError",
     "Box",
     "Categorical",
+    "ChecksumError",
+    "ClusterError",
     "ComplaintWarning",
+    "DataError",
     "Decision",
     "DecisionError",
+    "DiskFullError",
     "Doubling",
     "DrawCount",
     "Draws",
     "Exploration",
     "FeedbackError",
+    "FetchError",
     "FileError",
     "Fit",
     "Float",
@@ -67,6 +80,8 @@ __all__ = [
     "LogFloat",
     "Matern",
     "MissingExtraError",
+    "MovedError",
+    "OfflineError",
     "Practical",
     "RandUCB",
     "SafeSeedError",
@@ -80,11 +95,13 @@ __all__ = [
     "UnknownNameError",
     "__version__",
     "baselines",
+    "data",
     "fit",
     "namespace",
     "problems",
     "randomized_optimum",
     "score",
     "simulate",
+    "sweep",
     "theory",
 ]

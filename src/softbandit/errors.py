@@ -8,7 +8,14 @@ SoftbanditError
 ├── FeedbackError (ValueError)      an observation that cannot be learned from
 │   └── DecisionError               a decision that is foreign, malformed, or already told
 ├── InfeasibleError (ValueError)    the constraints cannot be satisfied
-├── FileError (OSError)             a saved agent that is damaged, foreign or cannot be written
+├── ClusterError (RuntimeError)     workers that cannot be reached, or are lost again and again
+├── FileError (OSError)             a file that is damaged, foreign or cannot be written
+│   └── DataError                   a data file that is missing, damaged or not the one meant
+│       └── FetchError              a data file that could not be fetched
+│           ├── ChecksumError       what came is not the file
+│           ├── DiskFullError       there is no room for it
+│           ├── MovedError          its address leads nowhere any more
+│           └── OfflineError        its server cannot be reached, or the connection broke
 └── MissingExtraError (ImportError) an optional package that is not installed
 """
 
@@ -18,12 +25,19 @@ from typing import Any, Self
 
 __all__ = [
     "ArgumentError",
+    "ChecksumError",
+    "ClusterError",
+    "DataError",
     "DecisionError",
+    "DiskFullError",
     "FeedbackError",
+    "FetchError",
     "FileError",
     "InfeasibleError",
     "KernelError",
     "MissingExtraError",
+    "MovedError",
+    "OfflineError",
     "SafeSeedError",
     "SoftbanditError",
     "UnknownNameError",
@@ -80,8 +94,36 @@ class InfeasibleError(SoftbanditError, ValueError):
     """The constraints cannot be satisfied."""
 
 
+class ClusterError(SoftbanditError, RuntimeError):
+    """Workers that cannot be reached, or are lost again and again."""
+
+
 class FileError(SoftbanditError, OSError):
-    """A saved agent that is damaged, foreign or cannot be written."""
+    """A file that is damaged, foreign or cannot be written."""
+
+
+class DataError(FileError):
+    """A data file that is missing, damaged or not the one meant."""
+
+
+class FetchError(DataError):
+    """A data file that could not be fetched."""
+
+
+class ChecksumError(FetchError):
+    """What came is not the file."""
+
+
+class DiskFullError(FetchError):
+    """There is no room for the file."""
+
+
+class MovedError(FetchError):
+    """The file's address leads nowhere any more."""
+
+
+class OfflineError(FetchError):
+    """The file's server cannot be reached, or the connection broke."""
 
 
 class MissingExtraError(SoftbanditError, ImportError):

@@ -69,7 +69,7 @@ def simulate(
     (4, 20)
     """
     checks.named("engine", engine, dict.fromkeys(["numpy", "jax"]))
-    numbers = _trial_numbers(trials)
+    numbers = trial_numbers(trials)
     seed = checks.whole("seed", seed, least=0, most=2**64 - 1)
     if policy.continuous or isinstance(problem, SpaceProblem):
         _check_space(policy, problem, engine)
@@ -145,7 +145,8 @@ class _Record:
         return {name: np.ascontiguousarray(np.swapaxes(value, 0, 1)) for name, value in rows.items()}
 
 
-def _trial_numbers(trials: int | Sequence[int]) -> Sequence[int]:
+def trial_numbers(trials: int | Sequence[int]) -> Sequence[int]:
+    """Which trials are meant."""
     if not isinstance(trials, (Sequence, np.ndarray)):
         return range(checks.whole("trials", trials, least=1))
     numbers = [checks.whole("trials", trial, least=0, most=2**64 - 1) for trial in trials]

@@ -52,6 +52,31 @@ def test_rows_follow_the_arm():
         assert {tuple(row) for row in seen} <= {tuple(row) for row in table[:, arm]}
 
 
+@pytest.mark.parametrize(("ones", "rows"), [(1, 2), (1, 3), (1, 20), (99, 100), (1, 1000)])
+def test_the_sub_gaussian_of_two_values_is_kearns_and_sauls(ones, rows):
+    """A Bernoulli(p) is R-sub-Gaussian for R^2 >= (1 - 2p) / (2 ln((1 - p) / p)), and for no less."""
+    table = np.zeros((rows, 1, 1))
+    table[:ones] = 3.0
+    p = ones / rows
+    least = 0.5 if p == 0.5 else np.sqrt((1 - 2 * p) / (2 * np.log((1 - p) / p)))
+    found = sb.problems.ResampledNoise(table).sub_gaussian()
+    assert 0.99 * 3 * least <= found <= 3 * least * (1 + 1e-9)
+
+
+def test_the_sub_gaussian_is_that_of_the_worst_column():
+    rng = np.random.default_rng(0)
+    table = np.stack([rng.uniform(-1, 1, (300, 4)), np.zeros((300, 4))], axis=2)
+    table[:, 2, 0] *= 3
+    table[0, 1, 0] = 5.0  # one row stands out
+    worst = 0.0
+    for column in table.reshape(300, -1).T:
+        eta = column - column.mean()
+        theta = np.concatenate([-np.geomspace(1e-2, 30, 4000), np.geomspace(1e-2, 30, 4000)])
+        worst = max(worst, (np.sqrt(2 * np.log(np.exp(np.outer(theta, eta)).mean(axis=1))) / abs(theta)).max())
+    assert sb.problems.ResampledNoise(table).sub_gaussian() == pytest.approx(worst, rel=0.01)
+    assert sb.problems.ResampledNoise(np.zeros((3, 2, 2))).sub_gaussian() == 0.0
+
+
 @pytest.mark.parametrize("engine", ["numpy", "jax"])
 @pytest.mark.parametrize("law", ["uniform", "student", "rows"])
 def test_a_problem_is_seen_through_its_law_on_either_engine(law, engine):

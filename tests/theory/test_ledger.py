@@ -254,3 +254,13 @@ def test_the_norm_on_the_arms_is_the_functions(seed):
 def test_the_norm_by_hand():
     phi = sb.theory.features(sb.Linear(), np.array([[0.6, 0.0], [0.0, 0.8]]))
     assert norm_on_arms(phi, np.array([0.3, 0.8]))[0] == pytest.approx(np.hypot(0.5, 1.0))
+
+
+@pytest.mark.parametrize(
+    ("law", "status"), [("gaussian", "verified"), ("uniform", "verified"), ("student", "violated")]
+)
+def test_the_law_of_the_noise_decides_whether_it_is_sub_gaussian(law, status):
+    problem = sb.problems.rkhs(arms=30, seed=1, law=law)
+    ledger = sb.CKB(**problem.settings(), horizon=100).guarantees(problem)
+    assert f"{status} noise R-sub-Gaussian" in str(ledger)
+    assert ledger.covered is (status == "verified")

@@ -34,6 +34,7 @@ def _time_varying(every: int | None = None, **settings: Any) -> Policy:
 
 
 POLICIES: dict[str, tuple[Callable[..., Policy], About]] = {
+    "ckb": (CKB, CKB.about),
     "ckb-ucb": (_ckb("ucb"), CKB.about),
     "ckb-ts": (_ckb("ts"), CKB.about),
     "ckb-rand": (_ckb("rand"), CKB.about),

@@ -5,7 +5,9 @@ from rich.padding import Padding
 
 from softbandit import __version__
 from softbandit.baselines import POLICIES
+from softbandit.cli.data import data
 from softbandit.cli.demo import demo
+from softbandit.cli.experiments import reproduce, run
 from softbandit.cli.shared import console
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
@@ -31,4 +33,6 @@ def policies() -> None:
             console.print(Padding(f"{label}: {text}" if label else text, (0, 0, 0, 4)), markup=False, highlight=False)
 
 
-app.command()(demo)
+for command in (demo, run, reproduce):
+    app.command()(command)
+app.add_typer(data, name="data")

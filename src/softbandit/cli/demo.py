@@ -2,18 +2,16 @@
 
 import time
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.table import Table
 
 from softbandit import checks, problems
-from softbandit.baselines import POLICIES, make
-from softbandit.baselines.seeded import Seeded
 from softbandit.cli.shared import console, explained, progress_bar
+from softbandit.experiments.build import build_policy
 from softbandit.experiments.compare import Result, compare
 from softbandit.experiments.figures import figure_path, overview
-from softbandit.policy import Policy
 from softbandit.theory.optimum import randomized_optimum
 
 
@@ -30,8 +28,10 @@ def demo(
         checks.whole("trials", trials, least=1)
         out = figure_path(out, "demo.png")
         problem = problems.rkhs(seed=seed)
-        settings = {**problem.settings(), "horizon": horizon, "width_scale": width_scale}
-        policies = {name: _named(name, problem, settings) for name in names or ("ckb-ucb", "ckb-ts", "ckb-rand")}
+        settings = {"horizon": horizon, "width_scale": width_scale}
+        policies = {
+            name: build_policy(name, {}, problem, settings) for name in names or ("ckb-ucb", "ckb-ts", "ckb-rand")
+        }
         begun = time.perf_counter()
         with progress_bar("rounds") as bar:
             tasks = {name: bar.add_task(name, total=horizon) for name in policies}
@@ -41,13 +41,6 @@ def demo(
         rounds = len(policies) * trials * horizon
         console.print(f"{rounds:,} rounds in {seconds:.1f} s: {1e6 * seconds / rounds:.1f} us a round.")
         _draw(results, problem, width_scale, out)
-
-
-def _named(name: str, problem: problems.Problem, settings: dict[str, Any]) -> Policy:
-    """A policy by name; safe methods begin with the problem's safest arm."""
-    kind = checks.named("policy", name, POLICIES)[0]
-    own = {"safe": int(problem.cost.argmin())} if isinstance(kind, type) and issubclass(kind, Seeded) else {}
-    return make(name, **settings, **own)
 
 
 def _print_scores(results: list[Result], problem: problems.Problem) -> None:

@@ -30,7 +30,8 @@ def explained() -> Iterator[None]:
     try:
         yield
     except (SoftbanditError, OSError) as error:
-        Console(stderr=True).print(f"error: {error}", markup=False, highlight=False)
+        # Unwrapped, so that an address or a path in it can be copied whole.
+        Console(stderr=True).print(f"error: {error}", markup=False, highlight=False, soft_wrap=True)
         raise typer.Exit(1) from None
     except KeyboardInterrupt:
         Console(stderr=True).print("Interrupted.")

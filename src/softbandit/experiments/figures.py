@@ -22,18 +22,18 @@ POINTS = 400  # a line: more cannot be told apart
 
 def overview(problem: Problem, results: Sequence[Result], note: str) -> "Figure":
     """The problem (one feature, one constraint), and each policy's regret and average cost over time."""
-    figure = _figure(width=11, height=3.6)
+    figure = new_figure(width=11, height=3.6)
     functions, regret, cost = figure.subplots(1, 3)
     _draw_problem(functions, problem)
     for colour, (name, trace, scores) in zip(COLOURS, results, strict=False):
         _band(regret, scores.strong_regret, name, colour)
         t = np.arange(1, trace.arms.shape[1] + 1)
         _band(cost, np.cumsum(problem.cost[trace.arms], axis=1) / t, name, colour)
-    _finish(regret, "Regret against the best mixture", "round", "$R_+(t)$")
+    finish(regret, "Regret against the best mixture", "round", "$R_+(t)$")
     regret.legend(frameon=False)
     cost.axhline(0, color="black", lw=0.8, ls="--")
     cost.set_xscale("log")
-    _finish(cost, "Average cost so far (soft limit: 0)", "round", r"$\frac{1}{t}\sum_{s \leq t} g(x_s)$")
+    finish(cost, "Average cost so far (soft limit: 0)", "round", r"$\frac{1}{t}\sum_{s \leq t} g(x_s)$")
     trials = results[0].trace.arms.shape[0]
     figure.text(0.5, 0.01, f"{note}; mean and standard deviation of {trials} trials", ha="center", size=8, color="0.35")
     figure.tight_layout(rect=(0, 0.04, 1, 1))
@@ -52,7 +52,7 @@ def _draw_problem(axes: "Axes", problem: Problem) -> None:
     )
     axes.axhline(0, color="black", lw=0.5)
     axes.legend(frameon=False, fontsize=8, markerscale=0.6)
-    _finish(axes, "The problem (shaded: cost above 0)", "arm $x$", "")
+    finish(axes, "The problem (shaded: cost above 0)", "arm $x$", "")
 
 
 def _band(axes: "Axes", curves: Floats, label: str, colour: str) -> None:
@@ -65,7 +65,8 @@ def _band(axes: "Axes", curves: Floats, label: str, colour: str) -> None:
     axes.fill_between(pick + 1, mean - std, mean + std, color=colour, alpha=0.18, lw=0)
 
 
-def _finish(axes: "Axes", title: str, xlabel: str, ylabel: str) -> None:
+def finish(axes: "Axes", title: str, xlabel: str, ylabel: str) -> None:
+    """Title and labels, without a box."""
     axes.set_title(title, size=10)
     axes.set_xlabel(xlabel)
     axes.set_ylabel(ylabel)
@@ -85,7 +86,8 @@ def figure_path(path: Path, name: str) -> Path:
     return path
 
 
-def _figure(width: float, height: float) -> "Figure":
+def new_figure(width: float, height: float) -> "Figure":
+    """An empty figure, in inches."""
     return _matplotlib()(figsize=(width, height), dpi=150)
 
 

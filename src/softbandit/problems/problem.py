@@ -35,6 +35,7 @@ class Problem:
     contexts: Any = None  # (n,): a number for each arm's context; one, drawn uniformly, is on offer each round
     law: Noise = field(default_factory=GaussianNoise)  # of the noise that is seen
     source: str = "synthetic"  # where the functions come from
+    data_hash: str = ""  # sha256 of the data they come from, if any
 
     def __post_init__(self) -> None:
         put = partial(object.__setattr__, self)
@@ -65,6 +66,11 @@ class Problem:
     @property
     def constraints(self) -> int:
         return int(self.costs.shape[1])
+
+    @property
+    def sub_gaussian(self) -> float:
+        """The least R for which the noise is R-sub-Gaussian; infinite for heavy tails."""
+        return self.law.sub_gaussian(self.noise)
 
     def draws(self) -> DrawCount:
         """Random numbers that one round takes: the noise, and at last the context where there are several."""

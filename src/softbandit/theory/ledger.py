@@ -104,7 +104,7 @@ def assess(subject: Subject, problem: Truth | None = None) -> Guarantees:
 
 
 def _check_fit(s: Subject, problem: Truth) -> None:
-    if not all(hasattr(problem, name) for name in ("arms", "reward", "costs", "noise")):
+    if not all(hasattr(problem, name) for name in ("arms", "reward", "costs", "sub_gaussian")):
         raise ArgumentError.of("problem", "a problem", problem, "For example sb.problems.rkhs().")
     if len(s.V) not in (0, problem.costs.shape[1]):
         got = Words(f"{problem.costs.shape[1]}")

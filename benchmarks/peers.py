@@ -1,0 +1,153 @@
+"""The same work with BoTorch and scikit-learn, at fixed hyperparameters, in one run.
+
+`python benchmarks/peers.py` runs CKB-UCB on a synthetic problem three ways, and times a round at
+rounds 100, 500 and 1,000. A peer's round is what its users write: a GP of the reward and one of
+the cost on all data so far (no fitting of hyperparameters), the posterior over the arms, the
+acquisition, the dual step. softbandit's time is that of a round in a batch of trials, on each engine.
+All see the same data: the arms, rewards and costs of one run of softbandit. The peers' posteriors
+are compared with softbandit's before they are timed, so that the work is the same.
+
+Needs: pip install torch botorch scikit-learn (and jax for the compiled engine).
+"""
+
+import argparse
+import time
+
+import numpy as np
+
+import softbandit as sb
+
+ROUNDS = (100, 500, 1000)
+TRIALS = 50
+WIDTH = 0.2
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--repeats", type=int, default=5)
+    options = parser.parse_args()
+    problem = sb.problems.rkhs(seed=3)
+    policy = sb.CKB(**problem.settings(), horizon=max(ROUNDS), width_scale=WIDTH)
+    trace = sb.simulate(policy, problem)
+    peers = {
+        "BoTorch": botorch_posterior(policy),
+        "scikit-learn": sklearn_posterior(policy),
+        "dense NumPy": dense(policy),
+    }
+    ours = {f"softbandit, {engine}": ours_us(policy, problem, engine) for engine in ("numpy", "jax")}
+    print(f"{'us a round':22}" + "".join(f"{'round ' + format(t, ','):>14}" for t in ROUNDS))
+    for name, us in ours.items():
+        print(f"{name:22}" + "".join(f"{us:14,.2f}" for _ in ROUNDS))
+    for name, make in peers.items():
+        posterior = make(policy)
+        times = [peer_us(posterior, policy, trace, t, options.repeats) for t in ROUNDS]
+        print(f"{name:22}" + "".join(f"{us:14,.0f}" for us in times))
+        for label, us in ours.items():
+            print(f"  / {label:18}" + "".join(f"{peer / us:13,.0f}x" for peer in times))
+    print(f"softbandit: {TRIALS} trials at once, time a trial and round; the others: one trial.")
+
+
+def ours_us(policy, problem, engine):
+    """Microseconds a trial-round: the least of three runs, after one that compiles."""
+    seconds = []
+    for _ in range(4):
+        begun = time.perf_counter()
+        sb.simulate(policy, problem, TRIALS, engine=engine)
+        seconds.append(time.perf_counter() - begun)
+    return 1e6 * min(seconds[1:]) / TRIALS / policy.horizon
+
+
+def peer_us(posterior, policy, trace, t, repeats):
+    """Microseconds for one round of a peer after t - 1 observations; its posterior is checked first."""
+    seen = trace.arms[0, : t - 1], trace.rewards[0, : t - 1], trace.costs[0, : t - 1]
+    agent = sb.Agent(policy, seed=0)
+    for arm, reward, cost in zip(*seen, strict=True):
+        decision = agent.ask()
+        assert decision.arm == arm
+        agent.tell(decision, reward, cost)
+    mean, std = posterior(*seen)
+    np.testing.assert_allclose(mean, agent.posterior.mean(), atol=1e-4)
+    np.testing.assert_allclose(std, agent.posterior.std(), atol=1e-4)
+    seconds = []
+    for _ in range(repeats):
+        begun = time.perf_counter()
+        mean, std = posterior(*seen)
+        step(policy, mean, std, dual=1.0)
+        seconds.append(time.perf_counter() - begun)
+    return 1e6 * min(seconds)
+
+
+def step(policy, mean, std, dual):
+    """Lines 2 to 7 of Algorithm 1, given the posterior."""
+    B, G = policy.bounds[:, 0]
+    f = np.clip(mean[0] + 2.0 * std[0], -B, B)
+    g = np.clip(mean[1] - 2.0 * std[1], -G, G)
+    arm = int(np.argmax(f - dual * g))
+    return arm, min(max(dual + g[arm] / policy.V, 0.0), policy.rho)
+
+
+def regularisation(policy):
+    return policy.surrogate.groups[0].regularisation
+
+
+def dense(policy):
+    """The textbook formulas with a Cholesky factorisation a round, shared by both outputs."""
+    X, k, lam = policy.arms, policy.kernel, regularisation(policy)
+
+    def posterior(arms, rewards, costs):
+        K = k(X[arms], X[arms]) + lam * np.eye(len(arms))
+        cross = k(X[arms], X)
+        L = np.linalg.cholesky(K)
+        half = np.linalg.solve(L, cross)
+        mean = half.T @ np.linalg.solve(L, np.stack([rewards, costs], axis=1))
+        std = np.sqrt(np.maximum(k.diag(X) - (half * half).sum(axis=0), 0))
+        return mean.T, np.stack([std, std])
+
+    return posterior
+
+
+def sklearn_posterior(policy):
+    from sklearn.gaussian_process import GaussianProcessRegressor
+    from sklearn.gaussian_process.kernels import RBF
+
+    kernel, lam = RBF(policy.kernel.lengthscale, "fixed"), regularisation(policy)
+
+    def posterior(arms, *outputs):
+        X = policy.arms[arms]
+        models = [GaussianProcessRegressor(kernel, alpha=lam, optimizer=None).fit(X, y) for y in outputs]
+        found = [model.predict(policy.arms, return_std=True) for model in models]
+        return np.stack([mean for mean, _ in found]), np.stack([std for _, std in found])
+
+    return posterior
+
+
+def botorch_posterior(policy):
+    import torch
+    from botorch.models import ModelListGP, SingleTaskGP
+    from gpytorch.kernels import RBFKernel
+    from gpytorch.means import ZeroMean
+
+    torch.set_default_dtype(torch.float64)
+    grid, lam = torch.tensor(policy.arms), regularisation(policy)
+
+    def posterior(arms, *outputs):
+        X = torch.tensor(policy.arms[arms])
+        models = []
+        for y in outputs:
+            Y = torch.tensor(y)[:, None]
+            kernel = RBFKernel()
+            kernel.lengthscale = policy.kernel.lengthscale
+            models.append(
+                SingleTaskGP(
+                    X, Y, torch.full_like(Y, lam), covar_module=kernel, mean_module=ZeroMean(), outcome_transform=None
+                )
+            )
+        with torch.no_grad():
+            found = ModelListGP(*models).posterior(grid)
+            return found.mean.T.numpy(), found.variance.sqrt().T.numpy()
+
+    return posterior
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,26 @@
+"""The data behind the paper's simulations: known files, where they lie, and what stands in for them.
+
+Fetching is in `softbandit.data.fetch`, which brings in the standard library's network modules.
+"""
+
+from softbandit.data.known import KNOWN, Known
+from softbandit.data.loaders import Prices, Readings, load_prices, load_sensors
+from softbandit.data.office import simulated_office
+from softbandit.data.panel import sp500_panel
+from softbandit.data.sources import SENSORS, STOCKS, Origin, Source, identify
+
+__all__ = [
+    "KNOWN",
+    "SENSORS",
+    "STOCKS",
+    "Known",
+    "Origin",
+    "Prices",
+    "Readings",
+    "Source",
+    "identify",
+    "load_prices",
+    "load_sensors",
+    "simulated_office",
+    "sp500_panel",
+]

@@ -1,0 +1,112 @@
+"""An experiment in its smallest parts: one policy on one instance at one point of the grid."""
+
+import time
+import warnings
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from softbandit.checks import Floats
+from softbandit.experiments.build import PROBLEM, build_policy, build_problem
+from softbandit.experiments.spec import Experiment
+from softbandit.experiments.tables import METRICS, NUMBERS, Table, label
+from softbandit.metrics import Scores, score
+from softbandit.policy import Policy
+from softbandit.problems.problem import Problem
+from softbandit.simulate import ComplaintWarning, simulate
+
+REPEATS = 3  # of a time: the least of them is the one least disturbed
+
+
+class Cell(NamedTuple):
+    spec: Experiment
+    point: dict[str, Any]
+    policy: str
+    instance: int
+    trials: list[int]
+
+    @property
+    def work(self) -> int:
+        """About how long it takes, in units that progress can be told in."""
+        return self.spec.horizon * (30 + len(self.trials)) // 1000 + 1
+
+
+def cells(spec: Experiment) -> list[Cell]:
+    """All parts, in the order of the table; trials are numbered through, so that no two share their noise."""
+    share = [part.tolist() for part in np.array_split(np.arange(spec.trials), min(spec.instances, spec.trials))]
+    return [
+        Cell(spec, point, policy, instance, trials)
+        for point in spec.combinations()
+        for policy, own in spec.policies.items()
+        if all(point[key] in values for key, values in own.get("only", {}).items())
+        for instance, trials in enumerate(share)
+    ]
+
+
+def prepare(cell: Cell, data: str | None = None) -> tuple[Problem, Policy]:
+    """The problem and the policy of a cell; what is wrong with their settings is found here."""
+    spec = cell.spec
+    seed = spec.seed + cell.instance if spec.instances > 1 else None
+    problem = build_problem(spec.problem, cell.point, seed, data)
+    common = {key: value for key, value in cell.point.items() if not key.startswith(PROBLEM)}
+    settings = {"horizon": spec.horizon, **spec.settings, **common}
+    return problem, build_policy(cell.policy, spec.policies[cell.policy], problem, settings)
+
+
+def play(cell: Cell, data: str | None = None) -> Table:
+    """Run a cell: its rows of the experiment's table."""
+    problem, policy = prepare(cell, data)
+    key = {**cell.point, "policy": cell.policy, "instance": cell.instance}
+    if cell.spec.measure == "time":
+        return _time(cell, problem, policy, key)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ComplaintWarning)  # under a scaled width, safe seeds get refuted by chance
+        trace = simulate(policy, problem, cell.trials, cell.spec.seed, cell.spec.engine, rounds=cell.spec.horizon)
+    return _rows(score(trace, problem), {**key, "maximiser": maximiser(problem)}, cell)
+
+
+def maximiser(problem: Problem) -> str:
+    """Whether the unconstrained maximiser is feasible; if not, the optimum is a mixture, as a rule."""
+    best = np.flatnonzero(problem.reward == problem.reward.max())
+    return "feasible" if (problem.costs[best] <= 0).all(axis=1).any() else "infeasible"
+
+
+def checkpoints(horizon: int, points: int) -> NDArray[np.int64]:
+    """Rounds at which a curve is recorded: spaced evenly, and geometrically, and the last."""
+    spaced = np.concatenate([np.linspace(1, horizon, points), np.geomspace(1, horizon, points)])
+    return np.unique(np.append(spaced.round().astype(np.int64), max(1, horizon // 10)))
+
+
+def _rows(scores: Scores, key: Mapping[str, Any], cell: Cell) -> Table:
+    rounds = checkpoints(cell.spec.horizon, cell.spec.points)
+    at = {name: _worst(getattr(scores, name))[:, rounds - 1] for name in METRICS}
+    count = len(cell.trials) * len(rounds)
+    columns = {name: np.full(count, v if name in NUMBERS else label(v), dtype=object) for name, v in key.items()}
+    columns |= {"trial": np.repeat(cell.trials, len(rounds)), "round": np.tile(rounds, len(cell.trials))}
+    columns |= {name: values.ravel() for name, values in at.items()}
+    return Table({name: column.astype(float) if name in NUMBERS else column for name, column in columns.items()})
+
+
+def _worst(values: Floats) -> Floats:
+    """Over the constraints, where there are several: that of the most violated one."""
+    return values.max(axis=2) if values.ndim == 3 else values
+
+
+def _time(cell: Cell, problem: Problem, policy: Policy, key: Mapping[str, Any]) -> Table:
+    """Microseconds a trial-round: the least of some repetitions."""
+    spec = cell.spec
+    simulate(policy, problem, cell.trials, spec.seed, spec.engine, rounds=1)
+    seconds = []
+    for _ in range(REPEATS):
+        begun = time.perf_counter()
+        simulate(policy, problem, cell.trials, spec.seed, spec.engine, rounds=spec.horizon)
+        seconds.append(time.perf_counter() - begun)
+    row = {**key, "microseconds": 1e6 * min(seconds) / spec.horizon / len(cell.trials)}
+    return Table.of([row], list(row))
+
+
+def join(tables: list[Table]) -> Table:
+    """One table of several with the same columns."""
+    return Table({name: np.concatenate([table[name] for table in tables]) for name in tables[0].columns})

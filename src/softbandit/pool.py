@@ -1,0 +1,158 @@
+"""Many independent tasks on the cores of this machine, or on a Dask or Ray cluster, by joblib.
+
+A worker that is lost takes its tasks with it; they are run again, on workers that are left.
+"""
+
+import logging
+import socket
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any, TypeVar
+
+from softbandit.errors import ArgumentError, ClusterError, MissingExtraError, Words
+
+Task = TypeVar("Task")
+Result = TypeVar("Result")
+Connection = AbstractContextManager[Any]
+
+RETRIES = 3  # times that lost tasks are run again
+WAIT = 10  # seconds for a cluster to answer
+LOST = {
+    "TerminatedWorkerError",
+    "BrokenProcessPool",
+    "KilledWorker",
+    "CommClosedError",
+    "RayActorError",
+    "WorkerCrashedError",
+    "NodeDiedError",
+    "OutOfMemoryError",
+}
+"""What joblib, Dask and Ray raise when a worker is gone, by name: none of them need be installed."""
+
+
+def run_all(
+    function: Callable[[Task], Result], tasks: Sequence[Task], backend: str = "local", jobs: int = 1
+) -> Iterator[tuple[int, Result]]:
+    """(number of the task, function(task)) of each, as they are done.
+
+    `backend` is "local", "dask://HOST:PORT" or "ray://HOST:PORT" ("ray://auto" for one that
+    runs on this machine). Locally, `jobs` processes are used, or this one if it is 1.
+    """
+    connect = connection(backend)
+    if backend == "local" and (jobs == 1 or len(tasks) < 2):
+        yield from ((index, function(task)) for index, task in enumerate(tasks))
+        return
+    waiting = dict(enumerate(tasks))
+    for attempt in range(1 + RETRIES):
+        try:
+            with connect():
+                for index, result in _submit(function, list(waiting.items()), jobs if backend == "local" else -1):
+                    del waiting[index]
+                    yield index, result
+            return
+        except Exception as error:
+            if not _is_loss(error):
+                raise
+            if attempt == RETRIES:
+                raise ClusterError(
+                    f"Workers were lost {attempt + 1} times ({type(error).__name__}), perhaps for lack of memory. What "
+                    "was finished is kept: run the same command again, with fewer jobs if memory is short."
+                ) from error
+
+
+def _submit(function: Callable[[Any], Any], tasks: Sequence[tuple[int, Any]], jobs: int) -> Iterator[tuple[int, Any]]:
+    """Results as they are done or, where a backend cannot give them so, in waves of a few tasks a worker."""
+    from joblib import Parallel, delayed, effective_n_jobs
+    from joblib.parallel import get_active_backend
+
+    calls = [delayed(_numbered)(function, index, task) for index, task in tasks]
+    if get_active_backend()[0].supports_return_generator:
+        yield from Parallel(n_jobs=jobs, return_as="generator_unordered", batch_size=1)(calls)
+        return
+    wave = 2 * effective_n_jobs(jobs)
+    with Parallel(n_jobs=jobs, batch_size=1) as pool:  # one pool for all waves
+        for first in range(0, len(calls), wave):
+            yield from pool(calls[first : first + wave])
+
+
+def _numbered(function: Callable[[Any], Any], index: int, task: Any) -> tuple[int, Any]:
+    return index, function(task)
+
+
+def _is_loss(error: BaseException) -> bool:
+    """Whether a worker was lost, rather than a task refused."""
+    chain = [error, error.__cause__, error.__context__]
+    return any(kind.__name__ in LOST for each in chain if each is not None for kind in type(each).__mro__)
+
+
+def connection(backend: str) -> Callable[[], Connection]:
+    """How to reach the workers; a name that is none is refused."""
+    scheme, _, address = backend.partition("://")
+    if not (backend == "local" or (scheme in ("dask", "ray") and address)):
+        remedy = "For example dask://127.0.0.1:8786."
+        raise ArgumentError.of("backend", "local, dask://ADDRESS or ray://ADDRESS", backend, remedy)
+    try:
+        import joblib  # noqa: F401
+    except ModuleNotFoundError:
+        raise MissingExtraError.of_extra("joblib", "sweep") from None
+    return {"local": _local, "dask": lambda: _dask(address), "ray": lambda: _ray(address)}[scheme]
+
+
+@contextmanager
+def _local() -> Iterator[None]:
+    from joblib import parallel_config
+
+    with parallel_config(backend="loky"):
+        yield
+
+
+@contextmanager
+def _dask(address: str) -> Iterator[None]:
+    try:
+        from distributed import Client
+    except ModuleNotFoundError:
+        raise MissingExtraError.of_extra("distributed", "dask") from None
+    from joblib import parallel_config
+
+    knock("Dask scheduler", address, "dask scheduler; dask worker ADDRESS")
+    with Client(f"tcp://{address}", timeout=WAIT) as client:
+        try:
+            client.wait_for_workers(1, timeout=WAIT)
+        except TimeoutError:
+            remedy = f"Start some with: dask worker tcp://{address}"
+            raise ClusterError.of(f"Dask scheduler at {address}", "workers", Words("none"), remedy) from None
+        with parallel_config(backend="dask"):
+            yield
+
+
+@contextmanager
+def _ray(address: str) -> Iterator[None]:
+    try:
+        import ray
+        from ray.util.joblib import register_ray
+    except ModuleNotFoundError:
+        raise MissingExtraError.of_extra("ray", "ray") from None
+    from joblib import parallel_config
+
+    if address != "auto":
+        knock("Ray cluster", address, "ray start --head")
+    try:
+        ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR)
+    except ConnectionError:
+        raise ClusterError.of("Ray", "a cluster on this machine", Words("none"), "Run: ray start --head") from None
+    register_ray()
+    try:
+        with parallel_config(backend="ray"):
+            yield
+    finally:
+        ray.shutdown()
+
+
+def knock(what: str, address: str, start: str) -> None:
+    """Refuse an address where nobody listens now, rather than after the minutes that a client would wait."""
+    host, _, port = address.rpartition(":")
+    try:
+        socket.create_connection((host, int(port)), timeout=WAIT).close()
+    except (OSError, ValueError, OverflowError) as error:
+        got = Words(f"none ({error})")
+        raise ClusterError.of(f"{what} at {address}", "an answer", got, f"Start one with: {start}") from None

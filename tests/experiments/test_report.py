@@ -1,0 +1,138 @@
+import base64
+import html.parser
+import re
+
+import pytest
+from experiments.tiny import tiny
+
+import softbandit as sb
+from softbandit.experiments import claims, figures_results, reproduce, runner
+from softbandit.experiments.tables import Table
+
+CLAIM = claims.Claim(
+    "A <b>claim</b>", "CKB & co.", "N <= 5", "N is at most 5", "tiny", "one",
+    claims.at_most(["ckb-ucb"], "violated_rounds", 5), [],
+)  # fmt: skip
+FIGURES = {
+    "one": {"kind": "curves", "y": ["strong_regret", "violation"], "panels": ["width_scale"]},
+    "two": {"kind": "final", "x": "width_scale", "y": "violation", "log": "x"},
+    "three": {"kind": "dots", "y": ["violation", "violated_rounds"]},
+    "four": {"kind": "heat", "y": "violated_rounds", "rows": ["width_scale"], "columns": ["problem.noise"]},
+}
+
+
+@pytest.fixture(scope="module")
+def outcome(tmp_path_factory):
+    spec = tiny(figures=FIGURES, grid={"width_scale": [1.0, 0.2], "problem.noise": [0.1]})
+    found = runner.run(spec, tmp_path_factory.mktemp("out"), None, "local", 1, lambda _: None)
+    reproduce.draw(found)
+    return found
+
+
+class Reader(html.parser.HTMLParser):
+    """Collects ids, links and text; complains of tags that are not closed."""
+
+    def __init__(self):
+        super().__init__()
+        self.ids, self.links, self.open, self.text = set(), [], [], ""
+
+    def handle_starttag(self, tag, attributes):
+        found = dict(attributes)
+        self.ids |= {found.get("id")}
+        self.links += [found["href"]] if tag == "a" else []
+        self.open += [tag] if tag not in ("meta", "img") else []
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.text += data
+
+
+def read(path):
+    reader = Reader()
+    reader.feed(path.read_text().replace("<!doctype html>", ""))
+    assert not reader.open
+    return reader
+
+
+def test_the_report_is_whole_and_needs_no_other_file(outcome, tmp_path):
+    verdicts = [claims.judge(CLAIM, outcome)]
+    path = reproduce.report([outcome], verdicts, "A title", tmp_path, "softbandit run tiny.toml")
+    page = path.read_text()
+    reader = read(path)
+    assert all(link[1:] in reader.ids for link in reader.links)
+    assert "A <b>claim</b>" in reader.text  # escaped in the source
+    assert not re.findall(r"(?:src|href)='(?!data:|#)", page)
+    picture = base64.b64encode((outcome.folder / "one.png").read_bytes()).decode()
+    assert picture in page
+    assert page.index("A &lt;b&gt;claim") < page.index(picture)  # claims first
+
+
+def test_the_report_says_what_the_table_says(outcome, tmp_path):
+    """No number is typed by hand: another table gives another report."""
+
+    def text_of(found):
+        judged = [claims.judge(CLAIM, found)]
+        return judged[0], read(reproduce.report([found], judged, "t", tmp_path, "c")).text
+
+    table = Table({name: column.copy() for name, column in outcome.table.columns.items()})
+    table["violated_rounds"][:] = 0
+    good, before = text_of(outcome._replace(table=table))
+    table["violated_rounds"][:] = 12345
+    bad, after = text_of(outcome._replace(table=table))
+    assert (good.verdict, bad.verdict) == (claims.HOLDS, claims.FAILS)
+    assert "12,345" in after
+    assert "12,345" not in before
+    assert "1 claims judged" in before
+
+
+def test_every_figure_names_its_data_and_is_drawn_twice(outcome):
+    for name in FIGURES:
+        assert (outcome.folder / f"{name}.png").read_bytes().startswith(b"\x89PNG")
+        assert (outcome.folder / f"{name}.pdf").read_bytes().startswith(b"%PDF")
+        written = [text.get_text() for text in figures_results.draw(outcome, name).texts]
+        assert any("Data: synthetic" in text and "T = 40, 6 trials on 3 instances" in text for text in written)
+
+
+def test_a_curve_ends_where_the_table_does(outcome):
+    figure = figures_results.draw(outcome, "one")
+    line = figure.axes[0].lines[0]
+    own = outcome.table.final().where(policy="ckb-ucb", width_scale=1.0)
+    means = [own.where(instance=i)["strong_regret"].mean() for i in range(3)]
+    assert line.get_xydata()[-1] == pytest.approx([40, sum(means) / 3])
+
+
+def test_a_heat_map_shows_every_cell_and_frames_the_primary_one(outcome):
+    axes = figures_results.draw(outcome, "four").axes
+    assert len(axes) == 3  # one a policy
+    assert len(axes[0].texts) == 2
+    assert [len(each.lines) for each in axes] == [0, 0, 0]  # primary does not name problem.noise
+
+
+@pytest.mark.parametrize(
+    ("figure", "says"),
+    [
+        ({"kind": "curve", "y": "violation"}, "Did you mean 'curves'"),
+        ({"kind": "curves", "y": "violaton"}, "Did you mean 'violation'"),
+        ({"kind": "curves", "y": "violation", "panel": ["width_scale"]}, "Did you mean 'panels'"),
+        ({"kind": "curves", "y": "violation", "panels": ["width_scal"]}, "Did you mean 'width_scale'"),
+        ({"kind": "final", "y": "violation"}, "expected x, a setting of the grid"),
+    ],
+)
+def test_a_figure_that_cannot_be_drawn_is_refused_before_the_work(figure, says):
+    with pytest.raises(sb.ArgumentError, match=says):
+        figures_results.check_figures("tiny", {"one": figure}, ["width_scale", "maximiser"])
+
+
+def test_times_are_drawn(tmp_path):
+    spec = tiny(
+        measure="time", horizon=2, trials=1, instances=1, policies={"ckb-ucb": {}}, primary={},
+        grid={"problem.arms": [10, 20, 40]}, figures={"t": {"kind": "times", "x": "problem.arms"}},
+    )  # fmt: skip
+    outcome = runner.run(spec, tmp_path, None, "local", 1, lambda _: None)
+    assert (tmp_path / "tiny" / "times.csv").exists()
+    reproduce.draw(outcome)
+    figure = figures_results.draw(outcome, "t")
+    assert "ckb-ucb: $n^" in figure.axes[0].get_legend().get_texts()[0].get_text()
+    assert "microseconds" in read(reproduce.report([outcome], [], "t", tmp_path, "c")).text

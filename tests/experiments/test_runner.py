@@ -1,0 +1,140 @@
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+
+import pytest
+from experiments.tiny import tiny, written
+
+import softbandit as sb
+from softbandit.experiments import reproduce, runner
+from softbandit.experiments.cells import cells
+from softbandit.experiments.tables import Table
+
+
+def run(spec, out, jobs=1, progress=lambda n: None):
+    return runner.run(spec, out, None, "local", jobs, progress)
+
+
+def test_a_run_leaves_a_table_and_a_manifest(tmp_path):
+    outcome = run(tiny(), tmp_path)
+    manifest = json.loads((tmp_path / "tiny" / "manifest.json").read_text())
+    assert manifest["spec"]["horizon"] == 40
+    assert manifest["data"][0]["source"] == "synthetic"
+    assert set(manifest) >= {"key", "versions", "machine", "seconds", "finished", "code", "table"}
+    assert len(Table.read(tmp_path / "tiny" / "results.csv")) == len(outcome.table)
+    assert not outcome.reused
+
+
+def test_two_runs_give_identical_tables_whatever_the_number_of_processes(tmp_path):
+    run(tiny(), tmp_path / "a")
+    run(tiny(), tmp_path / "b", jobs=2)
+    a, b = ((tmp_path / name / "tiny" / "results.csv").read_bytes() for name in "ab")
+    assert a == b
+
+
+def test_what_is_complete_and_unchanged_is_used_again(tmp_path):
+    steps = []
+    first = run(tiny(), tmp_path)
+    again = run(tiny(), tmp_path, progress=steps.append)
+    assert again.reused
+    assert sum(steps) == runner.work(tiny())
+    assert again.table["strong_regret"] == pytest.approx(first.table["strong_regret"], rel=1e-9)
+    assert not run(tiny(seed=1), tmp_path).reused
+
+
+def test_other_code_or_a_damaged_table_is_run_again(tmp_path, monkeypatch):
+    run(tiny(), tmp_path)
+    with monkeypatch.context() as patched:
+        patched.setattr(runner, "_code", lambda: "another")
+        assert not run(tiny(), tmp_path).reused
+    assert not run(tiny(), tmp_path).reused
+    table = tmp_path / "tiny" / "results.csv"
+    table.write_text(table.read_text()[:-20])
+    assert not run(tiny(), tmp_path).reused
+    (tmp_path / "tiny" / "manifest.json").write_text("{")
+    assert not run(tiny(), tmp_path).reused
+    assert run(tiny(), tmp_path).reused
+
+
+def test_the_code_that_draws_is_not_part_of_the_key():
+    names = [name for name in runner.PRESENTATION if name.endswith(("figures", "report"))]
+    assert names == ["experiments/figures", "experiments/report"]
+
+
+def test_an_interrupt_keeps_what_was_finished(tmp_path, monkeypatch):
+    first, second = tiny(), replace(tiny(), name="second")
+    silent = {"begin": lambda *_: None, "progress": lambda _: None, "done": lambda _: None}
+    play, seen = runner.play, []
+
+    def interrupted(cell, data):
+        seen.append(cell.spec.name)
+        if cell.spec.name == "second" and seen.count("second") == 3:
+            raise KeyboardInterrupt
+        return play(cell, data)
+
+    monkeypatch.setattr(runner, "play", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        reproduce.execute([first, second], tmp_path, None, "local", 1, **silent)
+    assert not (tmp_path / "second").exists()
+    monkeypatch.setattr(runner, "play", play)
+    outcomes = reproduce.execute([first, second], tmp_path, None, "local", 1, **silent)
+    assert [outcome.reused for outcome in outcomes] == [True, False]
+
+
+def test_all_files_are_checked_before_the_first_is_run(tmp_path):
+    broken = replace(tiny(), name="broken", policies={"ckb-ucb": {"slak": 1}})
+    silent = {"begin": lambda *_: None, "progress": lambda _: None, "done": lambda _: None}
+    with pytest.raises(sb.ArgumentError, match="broken.toml"):
+        reproduce.execute([tiny(), broken], tmp_path, None, "local", 1, **silent)
+    assert not list(tmp_path.iterdir())
+
+
+def test_progress_adds_up(tmp_path):
+    steps = []
+    run(tiny(), tmp_path, progress=steps.append)
+    assert len(steps) == len(cells(tiny()))
+    assert sum(steps) == runner.work(tiny())
+
+
+def command(path, out, *options):
+    return [sys.executable, "-m", "softbandit", "run", str(path), "--out", str(out), *options]
+
+
+FULL = """
+import resource, runpy, signal, sys
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))
+runpy.run_module("softbandit", run_name="__main__", alter_sys=True)
+"""
+
+
+def test_a_full_disk_is_said_and_loses_nothing_finished(tmp_path):
+    """No file may grow beyond 2 kB: the table cannot be written, as on a full disk."""
+    run(tiny(), tmp_path)
+    before = (tmp_path / "tiny" / "results.csv").read_bytes()
+    options = command(written(tmp_path), tmp_path, "--jobs", "1")[3:]
+    done = subprocess.run([sys.executable, "-c", FULL, *options], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "results.csv could not be written" in " ".join(done.stderr.split())
+    assert "Traceback" not in done.stderr
+    assert (tmp_path / "tiny" / "results.csv").read_bytes() == before
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_ctrl_c_ends_with_a_word_and_a_code(tmp_path, jobs):
+    text = (written(tmp_path).read_text()).replace("horizon = 40", "horizon = 60000")
+    path = written(tmp_path, text)
+    process = subprocess.Popen(
+        command(path, tmp_path / "out", "--jobs", jobs),
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
+    )  # fmt: skip
+    time.sleep(4)
+    os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to all processes of the group
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "Interrupted." in errors
+    assert not (tmp_path / "out" / "tiny" / "manifest.json").exists()

@@ -1,0 +1,100 @@
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+from experiments.tiny import TINY, TOML, tiny, written
+
+import softbandit as sb
+from softbandit.experiments.figures_results import check_figures
+from softbandit.experiments.runner import check
+from softbandit.experiments.spec import load, parse
+
+
+def test_a_file_is_read(tmp_path):
+    spec = load(written(tmp_path))
+    assert (spec.name, spec.horizon, spec.trials, spec.instances) == ("tiny", 40, 6, 3)
+    assert list(spec.combinations()) == [{"width_scale": 1.0}, {"width_scale": 0.2}]
+
+
+def test_without_a_grid_there_is_one_point():
+    assert list(tiny(grid={}, primary={}).combinations()) == [{}]
+
+
+def test_a_quick_run_replaces_what_it_names(tmp_path):
+    path = written(tmp_path, TOML + "\n[quick]\nhorizon = 7\n")
+    assert load(path).horizon == 40
+    assert load(path, quick=True).horizon == 7
+    assert load(path, quick=True, trials=2).trials == 2
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"horizn": 3}, "Did you mean 'horizon'"),
+        ({"quick": {"trails": 3}}, "Did you mean 'trials'"),
+        ({"horizon": 0}, "horizon: expected a whole number of at least 1"),
+        ({"trials": "many"}, "trials: expected a whole number"),
+        ({"measure": "tme"}, "Did you mean 'time'"),
+        ({"problem": {"kind": "rkh"}}, "Did you mean 'rkhs'"),
+        ({"problem": {}}, "kind: expected one of"),
+        ({"policies": {"ckb-ucbb": {}}}, "Did you mean 'ckb-ucb'"),
+        ({"policies": {}}, "at least one"),
+        ({"policies": {"ckb-ucb": 3}}, r"Write it as \[policies.ckb-ucb\]"),
+        ({"policies": {"ckb-ucb": {"only": {"width_scal": [1]}}}}, "Did you mean 'width_scale'"),
+        ({"grid": {"width_scale": 1.0}}, "a list of values"),
+        ({"primary": {"width_scal": 1.0}}, "Did you mean 'width_scale'"),
+        ({"primary": {"width_scale": 0.5}}, "expected one of"),
+        ({"settings": 3}, r"Write it as \[settings\]"),
+    ],
+)
+def test_what_is_wrong_is_named_with_its_place(changes, says):
+    with pytest.raises(sb.ArgumentError, match=says) as caught:
+        tiny(**changes)
+    assert str(caught.value).startswith("tiny.toml")
+
+
+@pytest.mark.parametrize("missing", ["title", "problem", "policies", "horizon"])
+def test_what_is_missing_is_named(missing):
+    content = {key: value for key, value in TINY.items() if key != missing}
+    with pytest.raises(sb.ArgumentError, match=f"tiny.toml: expected a {missing}"):
+        parse(content, "tiny")
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"settings": {"width_scal": 1.0}}, "Did you mean 'width_scale'"),
+        ({"policies": {"ckb-ucb": {"slak": 0.1}}}, "policy ckb-ucb.*Did you mean 'slack'"),
+        ({"problem": {"kind": "rkhs", "arm": 10}}, "Did you mean 'arms'"),
+        ({"grid": {"problem.nois": [0.1]}, "primary": {}}, "Did you mean 'noise'"),
+        ({"policies": {"ckb": {"explore": {"law": "unifrm"}}}}, "Did you mean 'uniform'"),
+        (
+            {"policies": {"ckb": {"explore": {"law": "uniform", "point": 3}}}},
+            "settings of the UniformDiscrete",
+        ),
+        ({"policies": {"stageopt": {"safe": "safe"}}}, "Did you mean 'safest'"),
+    ],
+)
+def test_settings_are_checked_before_the_work(changes, says):
+    with pytest.raises(sb.ArgumentError, match=says) as caught:
+        check(tiny(**changes), None)
+    assert str(caught.value).startswith("tiny.toml")
+
+
+def test_a_file_that_is_no_toml_is_named(tmp_path):
+    with pytest.raises(sb.ArgumentError, match=r"tiny.toml: expected a TOML file.*line 1"):
+        load(written(tmp_path, "title = = 3"))
+    with pytest.raises(sb.FileError, match="expected an experiment as a TOML file"):
+        load(tmp_path / "none.toml")
+    (tmp_path / "picture.toml").write_bytes(b"\x89PNG\xff")
+    with pytest.raises(sb.FileError, match="expected an experiment as a TOML file"):
+        load(tmp_path / "picture.toml")
+
+
+def test_the_example_in_the_docs_is_an_experiment():
+    page = (Path(__file__).parents[2] / "docs" / "reproduction.md").read_text()
+    (text,) = re.findall(r"```toml\n(.*?)```", page, flags=re.S)
+    spec = parse(tomllib.loads(text), "docs")
+    check(spec, None)
+    check_figures("docs", spec.figures, spec.grid)

@@ -1,0 +1,91 @@
+import itertools
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from softbandit.experiments.statistics import curves, growth, growth_interval, interval, intervals, readable, units
+from softbandit.experiments.tables import Table
+
+
+def table(rows):
+    names = ["policy", "instance", "trial", "round", "violation"]
+    return Table.of([dict(zip(names, row, strict=True)) for row in rows], names)
+
+
+def test_the_interval_is_that_of_all_resamples():
+    values = np.array([0.0, 1.0, 5.0, 30.0])
+    every = [np.mean(sample) for sample in itertools.product(values, repeat=4)]  # all 256, equally likely
+    low, high = np.quantile(every, [0.025, 0.975])
+    found = interval(values)
+    assert found.mean == 9.0
+    # 2,000 of them have quantiles within 4 standard errors of the probability, 4 sqrt(0.025 * 0.975 / 2000) = 0.014.
+    assert np.quantile(every, 0.011) <= found.low <= np.quantile(every, 0.039)
+    assert np.quantile(every, 0.961) <= found.high <= np.quantile(every, 0.989)
+    assert low < found.mean < high
+
+
+def test_of_many_normal_values_it_is_students():
+    values = np.random.default_rng(0).normal(3, 2, 400)
+    low, high = stats.t.interval(0.95, 399, values.mean(), values.std(ddof=1) / np.sqrt(400))
+    # A quantile of 2,000 normal draws has a standard error of 0.06 of their deviation: of this width, 1.5%.
+    assert interval(values) == pytest.approx((values.mean(), low, high), abs=0.06 * (high - low))
+    np.testing.assert_array_equal(intervals(values[:, None])[:, 0], interval(values))
+
+
+def test_counts_have_no_negative_interval():
+    assert interval(np.array([0.0] * 20 + [900.0])).low == 0.0
+
+
+def test_equal_values_have_no_width_and_one_value_no_interval():
+    assert interval(np.array([2.0, 2.0])) == (2.0, 2.0, 2.0)
+    alone = interval(np.array([2.0]))
+    assert alone.mean == 2.0
+    assert np.isnan(alone.low)
+
+
+def test_the_unit_is_the_instance_where_there_are_several():
+    rows = [("a", 0, 0, 5, 1.0), ("a", 0, 1, 5, 3.0), ("a", 1, 2, 5, 10.0)]
+    np.testing.assert_array_equal(units(table(rows), "violation"), [2.0, 10.0])
+    np.testing.assert_array_equal(units(table(rows[:2]), "violation"), [1.0, 3.0])
+
+
+def test_units_are_in_the_order_of_trials_so_that_policies_are_paired():
+    rows = [("a", 0, 1, 5, 3.0), ("a", 0, 0, 5, 1.0)]
+    np.testing.assert_array_equal(units(table(rows), "violation"), [1.0, 3.0])
+
+
+def test_curves_have_a_row_a_unit():
+    rows = [("a", 0, trial, t, 10.0 * trial + t) for trial in range(3) for t in (1, 2)]
+    rounds, values = curves(table(rows), "violation")
+    np.testing.assert_array_equal(rounds, [1, 2])
+    np.testing.assert_array_equal(values, [[1, 2], [11, 12], [21, 22]])
+
+
+@pytest.mark.parametrize("power", [0.0, 0.5, 1.0])
+def test_growth_finds_the_power(power):
+    t = np.array([100.0, 1000.0])
+    assert growth(np.outer([1.0, 3.0], t**power), (100, 1000)) == pytest.approx(power)
+
+
+def test_growth_from_nothing_is_infinite_and_of_nothing_is_none():
+    assert growth(np.array([[0.0, 1.0]]), (1, 2)) == float("inf")
+    assert growth(np.array([[0.0, 0.0]]), (1, 2)) == 0.0
+
+
+def test_the_interval_of_growth_holds_the_powers_of_its_units():
+    t = np.array([100.0, 1000.0])
+    values = np.stack([t**power for power in (0.4, 0.5, 0.6)])
+    found = growth_interval(values, (100, 1000))
+    assert found.low == pytest.approx(0.4)  # all three drawn alike has probability 1/27, beyond 2.5%
+    assert found.high == pytest.approx(0.6)
+    assert found.mean == pytest.approx(np.log10(values.mean(axis=0)[1] / values.mean(axis=0)[0]))
+    assert growth_interval(values, (100, 1000)) == found
+
+
+def test_growth_that_is_infinite_in_some_resamples_is_said():
+    assert growth_interval(np.array([[0.0, 1.0], [1.0, 2.0]]), (1, 10)).high == float("inf")
+
+
+def test_numbers_can_be_read():
+    assert [readable(v) for v in (0.0, 12.345, 1234.5, 1e9, -0.0012345)] == ["0", "12.3", "1,234", "1e+09", "-0.00123"]
