@@ -11,6 +11,7 @@ from statistics import median
 import numpy as np
 
 import softbandit as sb
+from softbandit import acquire
 from softbandit.acquire import STARTS, Objective, search
 from softbandit.arrays import log_normal_cdf, normal_cdf, normal_pdf
 from softbandit.posterior.budgeted import Budgeted
@@ -100,6 +101,24 @@ def grid(arguments):
                 agent.tell(decision, *(problem.function(decision.x[None])[0] + 0.1 * rng.standard_normal(2)))
             inside = np.mean(np.array(gaps) <= 1)
             print(f"{d}-D {explore:4} {100 * inside:6.1f}%   worst gap {max(gaps):8.3g} of C / sqrt(t)", flush=True)
+
+
+def longer(_):
+    """What our search misses of a longer one's maximum (4 x candidates and starts, 10 x steps), 6-D, round 500."""
+    usual = {name: getattr(acquire, name) for name in ("CANDIDATES", "STARTS", "JOINT_STEPS", "ALONE_STEPS")}
+    for explore in ("ucb", "ts"):
+        agent, missed = agent_after(500, explore=explore), []
+        for _ in range(10):
+            ours = agent.ask()
+            for name, value in {"CANDIDATES": 2048, "STARTS": 32, "JOINT_STEPS": 300, "ALONE_STEPS": 300}.items():
+                setattr(acquire, name, value)
+            theirs = agent.ask()
+            for name, value in usual.items():
+                setattr(acquire, name, value)
+            missed.append(agent.acquisition(theirs.x[None])[0] - agent.acquisition(ours.x[None])[0])
+            agent.tell(ours, *truth(ours.x[None])[0])
+        share = np.array(missed) / TOLD["reward_bound"]
+        print(f"{explore:4} mean {share.mean():.1e} B, most {share.max():.1e} B", flush=True)
 
 
 def arms(arguments):
@@ -273,7 +292,7 @@ def botorch(_):
     print(f"ours {1e3 * a:.1f} ms, BoTorch {1e3 * b:.1f} ms: {b / a:.1f}x;  acquisition {z_a:.9f} against {z_b:.9f}")
 
 
-PARTS = {part.__name__: part for part in (timing, grid, arms, budget, stress, problems, botorch)}
+PARTS = {part.__name__: part for part in (timing, grid, longer, arms, budget, stress, problems, botorch)}
 
 if __name__ == "__main__":
     main()

@@ -294,6 +294,7 @@ BAD = {
     "constraints": [-1, 1.0, "1", None, True],
     "ties": ["last", None, 0],
     "factors": [[], [[0], [1]], 3],
+    "budget": [10, 0, 2.5, "all"],  # on finite arms none is good; see test_on_space.py
 }
 
 

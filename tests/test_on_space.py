@@ -311,6 +311,9 @@ def test_the_ledger_says_what_is_not_known():
     assert not ledger.covered
     assert "C sqrt(T)" in ledger.why_not
     assert any(row.assumption == "maximiser to C / sqrt(t)" and row.status == "unknown" for row in ledger.rows)
+    for settings, name in (({"budget": 9}, "posterior kept whole"), ({"explore": "ts"}, "prior sampled exactly")):
+        rows = sb.CKB(BOX, sb.Matern(0.5), **TOLD, **settings).guarantees().rows
+        assert any(row.assumption == name and row.status == "violated" for row in rows)
     verified = sb.CKB(**PROBLEM.settings(), horizon=10).guarantees(PROBLEM)
     assert {row.status for row in verified.rows if row.assumption == "Slater's condition"} == {"verified"}
 

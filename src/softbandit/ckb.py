@@ -9,11 +9,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from softbandit.acquire import Objective, accuracy, search
-from softbandit.arrays import Array, Draws, drop_single, namespace, project, restrict
+from softbandit.arrays import Array, Draws, drop_single, namespace, pick, project, restrict
 from softbandit.dual import Dual, dual_rule
 from softbandit.explore import Exploration
 from softbandit.fields import Field, generator
-from softbandit.policy import About, Choice, State, StepPolicy
+from softbandit.policy import TIE, About, Choice, State, StepPolicy
 from softbandit.theory.assumptions import Subject, Truth
 from softbandit.theory.ledger import Guarantees, assess
 from softbandit.theory.on_space import assess_on_space
@@ -99,16 +99,17 @@ class CKB(StepPolicy):
             return self._decide_on_space(state, draws)
         h = self.surrogate.estimate(state.posterior, state.round + 1, draws)  # line 2: f_t, g_t
         phi = self.dual_rule.price(state.dual)
-        z, h_bar = self._acquisition(h, phi)
-        z, f_bar, g_bar = restrict(z, among), h_bar[:, 0], h_bar[:, 1:]
+        z, f_bar, g_bar = self._acquisition(h, phi)  # lines 3-5
+        z = restrict(z, among)
         rows, top = xp.arange(z.shape[0]), xp.argmax(z, axis=1)
         size = xp.abs(f_bar[rows, top]) + xp.vecdot(phi, xp.abs(g_bar[rows, :, top]))
         return self._choice(self._best(z, draws, size), f_bar, g_bar)  # line 6
 
-    def _acquisition(self, h: Array, phi: Array) -> tuple[Array, Array]:
+    def _acquisition(self, h: Array, phi: Array) -> tuple[Array, Array, Array]:
         """The pseudo-acquisition z (b, n), and the truncated estimates, of h (b, 1 + m, n) at any points."""
-        h_bar = project(h, -self.bounds, self.bounds)  # lines 3-4: to [-B, B], [-G, G]
-        return h_bar[:, 0] - namespace(h).einsum("bm,bmn->bn", phi, h_bar[:, 1:]), h_bar  # line 5
+        f_bar = project(h[:, 0], -self.bounds[0], self.bounds[0])  # line 3: to [-B, B]
+        g_bar = project(h[:, 1:], -self.bounds[1:], self.bounds[1:])  # line 4: to [-G, G]
+        return f_bar - namespace(h).einsum("bm,bmn->bn", phi, g_bar), f_bar, g_bar  # line 5
 
     def update(self, state: State, choice: Choice, reward: Array, cost: Array) -> State:
         dual = self.dual_rule.step(state.dual, choice.cost_estimate)  # line 7
@@ -143,17 +144,18 @@ class CKB(StepPolicy):
             z = self._objective(h, phi)
             near = self._best_so_far(state.posterior[i], phi)
             found = search(z, self.arms, near, generator(draws.uniform[i, -2]), accuracy(t, B))
-            own = Draws(draws.normal[i : i + 1], draws.uniform[i : i + 1])
-            x = found.points[self._best(found.values[None], own, np.array([z.unit]))]  # line 6
-            chosen.append(x[0])
-            estimates.append(self._acquisition(h(x).T[None], phi[None])[1][0, :, 0])
-        h_bar = np.array(estimates)
-        return Choice(np.array(chosen), h_bar[:, 0], h_bar[:, 1:])
+            tied = found.values >= found.values.max() - TIE * z.unit
+            u = draws.uniform[i : i + 1, -1] if self.ties == "random" else None
+            chosen.append(found.points[pick(tied[None], u)])  # line 6
+            _, *bars = self._acquisition(h(chosen[-1]).T[None], phi[None])
+            estimates.append(bars)
+        f_bar, g_bar = (np.concatenate(bars) for bars in zip(*estimates, strict=True))
+        return Choice(np.concatenate(chosen), f_bar[:, 0], g_bar[:, :, 0])
 
     def _best_so_far(self, posterior: Any, phi: Array) -> Array:
         """The points seen, by z of their posterior means."""
         points, means = self.surrogate.seen(posterior)
-        z, _ = self._acquisition(means[None], phi[None])
+        z, *_ = self._acquisition(means[None], phi[None])
         return points[np.argsort(-z[0], kind="stable")]
 
     # -- What is known of it. --
@@ -186,7 +188,7 @@ class CKB(StepPolicy):
             rho=float(self.rho or 0.0),
             V=np.atleast_1d(np.asarray(self.V, dtype=float)),
         )
-        return assess_on_space(subject, problem) if self.continuous else assess(subject, problem)
+        return assess_on_space(subject, problem, self.budget) if self.continuous else assess(subject, problem)
 
     # -- Settings: checked, and the paper's defaults where none are given. --
 

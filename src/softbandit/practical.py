@@ -26,6 +26,7 @@ from softbandit.theory.assumptions import VIOLATED, Row, Truth
 from softbandit.theory.ledger import Guarantees
 from softbandit.theory.slater import slater_margin
 
+MOST = 400  # rounds that hyperparameters are learned from, evenly taken: more take minutes and tell little more
 LEAST_LAMBDA = 1e-6
 LEAST_SLATER = 0.05  # in units of a cost's scale, where the data show less
 
@@ -69,7 +70,10 @@ class Knowledge:
     def learned(self) -> "Knowledge":
         """With hyperparameters, bounds and CKB from the first `fitted` rounds, and a posterior of all."""
         X, Y, n = self.X[: self.fitted], self.Y[: self.fitted], self.fitted
-        fits = [self.policy.normalised(fit(self.policy.kernel, X, y, centred=i == 0)) for i, y in enumerate(Y.T)]
+        some = np.unique(np.linspace(0, n - 1, min(n, MOST)).round().astype(int))
+        fits = [
+            self.policy.normalised(fit(self.policy.kernel, X[some], y, centred=i == 0)) for i, y in enumerate(Y[some].T)
+        ]
         units = np.array([(each.scale, each.offset, max(each.regularisation, LEAST_LAMBDA)) for each in fits])
         units[:, 2] *= 1 + 1e-12 * np.arange(len(units))  # no two alike: each output keeps a posterior of its own
         new = replace(self, units=units)
@@ -154,7 +158,7 @@ class Practical(Policy):
     explore_cost: Any = None
     relearn: str | int = "doubling"
     initial: int | None = None
-    width_scale: float = 0.2
+    width_scale: float = 0.1
     slater: float | None = None
     confidence: float = 0.1
     dual: str = "projected"

@@ -103,6 +103,11 @@ class SpaceProblem:
         best = best_arm(seen[:, 0], seen[:, 1:])
         return float("nan") if best is None else float(seen[best, 0])
 
+    @property
+    def sub_gaussian(self) -> float:
+        """The sub-Gaussian scale of the noise that is seen."""
+        return self.law.sub_gaussian(self.noise)
+
     def draws(self) -> DrawCount:
         return self.law.draws(1 + self.constraints)
 

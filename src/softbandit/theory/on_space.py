@@ -2,8 +2,10 @@
 
 from collections.abc import Sequence
 
+from softbandit.explore import Thompson
+from softbandit.paths import FREQUENCIES
 from softbandit.theory import assumptions
-from softbandit.theory.assumptions import GIVEN, UNKNOWN, VERIFIED, Row, Subject, Truth
+from softbandit.theory.assumptions import GIVEN, UNKNOWN, VERIFIED, VIOLATED, Row, Subject, Truth
 from softbandit.theory.certificates import OPEN
 from softbandit.theory.ledger import Guarantees
 
@@ -13,8 +15,8 @@ NO_NUMBER = (
 )
 
 
-def assess_on_space(s: Subject, problem: Truth | None, more: Sequence[Row] = ()) -> Guarantees:
-    """The ledger of a policy that searches a space. `more`: rows of what takes it outside the theorem."""
+def assess_on_space(s: Subject, problem: Truth | None, budget: int | None) -> Guarantees:
+    """The ledger of a policy that searches a space."""
     rows = [
         *assumptions.norm_rows(s, None),
         Row("k(x, x) <= 1", VERIFIED, "at corners of the space and 1,024 points of it"),
@@ -27,8 +29,17 @@ def assess_on_space(s: Subject, problem: Truth | None, more: Sequence[Row] = ())
     ]
     if len(s.V):
         rows += [assumptions.slater_row(s, problem), assumptions.cap_row(s, None), assumptions.dual_row(s)]
-    rows += more
-    violated = "; ".join(f"{row.assumption}: {row.detail}" for row in rows if row.status == assumptions.VIOLATED)
+    rows += _approximations(s, budget)
+    violated = "; ".join(f"{row.assumption}: {row.detail}" for row in rows if row.status == VIOLATED)
     trivial = (2 * float(s.bound[0]) * s.horizon, float(s.bound[1:].max(initial=0.0)) * s.horizon)
     reason = "it is worked out on finite arms"
     return Guarantees(s.name, s.horizon, rows, OPEN, reason, None, violated or NO_NUMBER, {}, trivial)
+
+
+def _approximations(s: Subject, budget: int | None) -> Sequence[Row]:
+    rows = []
+    if budget is not None:
+        rows.append(Row("posterior kept whole", VIOLATED, f"a dictionary of {budget} points stands for the data"))
+    if any(isinstance(each, Thompson) for each in s.explorations):
+        rows.append(Row("prior sampled exactly", VIOLATED, f"by {FREQUENCIES} random frequencies"))
+    return rows
