@@ -45,10 +45,17 @@ def test_normals_and_uniforms_have_their_distributions():
         assert np.abs(ordered - (np.arange(20_000) + 0.5) / 20_000).max() <= 0.0191
 
 
+def test_the_words_are_those_of_philox_from_the_rounds_counter_on():
+    """Five numbers take two counters a round, so round 3 of trial 9 begins at counter 6."""
+    words = np.random.Philox(key=np.array([1, 9], np.uint64), counter=[6, 0, 0, PROBLEM]).random_raw(5)
+    own = draw(DrawCount(0, 5), 1, [4, 9], 2, 2, PROBLEM).uniform[1, 1]
+    np.testing.assert_array_equal(own, [(int(word) // 2**12 + 0.5) / 2**52 for word in words])
+
+
 def test_the_extreme_words_give_finite_numbers(monkeypatch):
     class Extremes:
-        def __init__(self, key, counter):
-            pass
+        def __init__(self, seed):
+            self.state = {}
 
         def random_raw(self, size):
             return np.resize(np.array([0, 2**64 - 1], dtype=np.uint64), size)

@@ -8,6 +8,7 @@ the same alone, in any batch and in any chunks.
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -41,7 +42,7 @@ class Draws(NamedTuple):
 
 def namespace(x: Array) -> Any:
     """The module whose functions work on x: numpy, or one that imitates it."""
-    return x.__array_namespace__()
+    return np if type(x) is np.ndarray else x.__array_namespace__()
 
 
 def draw(count: DrawCount, seed: int, trials: Sequence[int], first: int, rounds: int, stream: int) -> Draws:
@@ -59,11 +60,13 @@ def draw(count: DrawCount, seed: int, trials: Sequence[int], first: int, rounds:
 
     blocks = -(-(count.normal + count.uniform) // WORDS_A_BLOCK)
     words = np.empty((rounds, len(trials), blocks * WORDS_A_BLOCK), dtype=np.uint64)
+    philox = np.random.Philox(0)
+    state = philox.state  # to be told where to stand costs it a tenth of what a new one costs
+    counter = np.array([first * blocks, 0, 0, stream], dtype=np.uint64)
     for i, trial in enumerate(trials):
-        key = np.array([seed, trial], dtype=np.uint64)
-        counter = np.array([first * blocks, 0, 0, stream], dtype=np.uint64)
-        raw = np.random.Philox(key=key, counter=counter).random_raw(rounds * blocks * WORDS_A_BLOCK)
-        words[:, i] = raw.reshape(rounds, -1)
+        state["state"] = {"key": np.array([seed, trial], dtype=np.uint64), "counter": counter}
+        philox.state = state
+        words[:, i] = philox.random_raw(rounds * blocks * WORDS_A_BLOCK).reshape(rounds, -1)
     # 52 random bits and a half: never 0, never 1, exact in float64.
     u = ((words[:, :, : count.normal + count.uniform] >> np.uint64(12)) + 0.5) * 2.0**-52
     return Draws(ndtri(u[:, :, : count.normal]), u[:, :, count.normal :])
@@ -76,6 +79,24 @@ def pick(eligible: Array, u: Array | None) -> Array:
         return xp.argmax(eligible, axis=1)
     rank = xp.cumulative_sum(eligible, axis=1)  # 1, 2, ... along the true entries
     return xp.argmax(rank > xp.floor(u * rank[:, -1])[:, None], axis=1)
+
+
+def at(x: Array, arm: Array) -> Array:
+    """x (trials, ..., n) at each trial's own arm (trials,): (trials, ...)."""
+    return x[_rows(len(arm)), ..., arm]
+
+
+@lru_cache(maxsize=64)
+def _rows(trials: int) -> Array:
+    return np.arange(trials)
+
+
+def first_max(x: Array) -> Array:
+    """argmax of each row of x (trials, n), the first where there are several."""
+    xp = namespace(x)
+    if xp is not np:  # compiled for a CPU, argmax over numbers takes ten times as long as these two
+        x = x >= xp.max(x, axis=1)[:, None]
+    return x.argmax(axis=1)
 
 
 def restrict(z: Array, among: Array | None) -> Array:
@@ -115,8 +136,7 @@ def _special(x: Array) -> Any:
 
 def project(x: Array, low: Array, high: Array) -> Array:
     """The point of [low, high] nearest to x: the paper's Proj."""
-    xp = namespace(x)
-    return xp.minimum(xp.maximum(x, low), high)
+    return x.clip(low, high)
 
 
 def drop_single(x: Array) -> Array:

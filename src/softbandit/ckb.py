@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from softbandit.arrays import Array, Draws, drop_single, namespace, project, restrict
+from softbandit.arrays import Array, Draws, at, drop_single, namespace, project, restrict
 from softbandit.dual import Dual, dual_rule
 from softbandit.explore import Exploration
 from softbandit.policy import About, Choice, State, StepPolicy
@@ -88,13 +88,14 @@ class CKB(StepPolicy):
     def decide(self, state: State, draws: Draws, among: Array | None = None) -> Choice:
         xp = namespace(state.dual)
         h = self.surrogate.estimate(state.posterior, state.round + 1, draws)  # line 2: f_t, g_t
-        h_bar = project(h, -self.bounds, self.bounds)  # lines 3-4: to [-B, B], [-G, G]
-        f_bar, g_bar = h_bar[:, 0], h_bar[:, 1:]
+        f_bar = project(h[:, 0], -self.bounds[0], self.bounds[0])  # line 3: to [-B, B]
+        g_bar = project(h[:, 1:], -self.bounds[1:], self.bounds[1:])  # line 4: to [-G, G]
         phi = self.dual_rule.price(state.dual)
-        z = restrict(f_bar - xp.einsum("bm,bmn->bn", phi, g_bar), among)  # line 5: the pseudo-acquisition
-        rows, top = xp.arange(z.shape[0]), xp.argmax(z, axis=1)
-        size = xp.abs(f_bar[rows, top]) + xp.vecdot(phi, xp.abs(g_bar[rows, :, top]))
-        return self._choice(self._best(z, draws, size), f_bar, g_bar)  # line 6
+        z = f_bar - xp.einsum("bm,bmn->bn", phi, g_bar)  # line 5: the pseudo-acquisition
+        arm = self._best(  # line 6
+            restrict(z, among), draws, size=lambda x: xp.abs(at(f_bar, x)) + xp.vecdot(phi, xp.abs(at(g_bar, x)))
+        )
+        return self._choice(arm, f_bar, g_bar)
 
     def update(self, state: State, choice: Choice, reward: Array, cost: Array) -> State:
         dual = self.dual_rule.step(state.dual, choice.cost_estimate)  # line 7

@@ -111,8 +111,9 @@ class Surrogate:
 
     def condition(self, posterior: tuple[Finite, ...], arm: Array, y: Array) -> tuple[Finite, ...]:
         """The posteriors after seeing y (trials, 1 + m) at arm (trials,)."""
+        whole = len(self.groups) == 1  # then its outputs are all of y, and need not be picked out
         return tuple(
-            finite.condition(group.features, group.regularisation, state, arm, y[:, group.outputs])
+            finite.condition(group.features, group.regularisation, state, arm, y if whole else y[:, group.outputs])
             for group, state in zip(self.groups, posterior, strict=True)
         )
 

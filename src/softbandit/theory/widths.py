@@ -46,7 +46,7 @@ class TheoryWidth:
     log_term: float  # ln((m + 1) / alpha)
 
     def __call__(self, t: int, gain: Array) -> Array:
-        return self.bound + self.noise * namespace(gain).sqrt(2 * (gain[:, None] + (1 + self.log_term)))
+        return self.bound + self.noise * namespace(gain).sqrt(2 * (gain + (1 + self.log_term)))[:, None]
 
 
 @dataclass(frozen=True, eq=False)
