@@ -67,6 +67,15 @@ def test_the_extreme_words_give_finite_numbers(monkeypatch):
     assert (draws.uniform < 1).all()
 
 
+@given(st.integers(1, 40), st.integers(0, 2**32), st.floats(0, 1, exclude_max=True))
+def test_a_tie_goes_to_the_one_of_that_number(n, seed, u):
+    """Of k true entries, number floor(u k) from 0, counted out by hand."""
+    eligible = np.random.default_rng(seed).random((3, n)) < 0.3
+    eligible[:, seed % n] = True
+    expected = [np.flatnonzero(row)[int(u * row.sum())] for row in eligible]
+    assert pick(eligible, np.full(3, u)).tolist() == expected
+
+
 @pytest.mark.parametrize("ties", [1, 2, 3, 7])
 def test_ties_are_broken_uniformly(ties):
     where = np.random.default_rng(ties).permutation(10)[:ties]

@@ -8,6 +8,7 @@ from softbandit.doubling import Doubling
 from softbandit.errors import (
     ArgumentError,
     DecisionError,
+    DeviceError,
     FeedbackError,
     FileError,
     InfeasibleError,
@@ -29,8 +30,9 @@ from softbandit.explore import (
 )
 from softbandit.kernels import Kernel, Linear, Matern, SquaredExponential, Tabular
 from softbandit.metrics import score
-from softbandit.simulate import ComplaintWarning, simulate
+from softbandit.simulate import simulate
 from softbandit.theory.optimum import randomized_optimum
+from softbandit.trace import ComplaintWarning
 
 __version__ = "0.1.0"
 
@@ -42,6 +44,7 @@ __all__ = [
     "ComplaintWarning",
     "Decision",
     "DecisionError",
+    "DeviceError",
     "Doubling",
     "DrawCount",
     "Draws",

@@ -9,6 +9,7 @@ SoftbanditError
 │   └── DecisionError               a decision that is foreign, malformed, or already told
 ├── InfeasibleError (ValueError)    the constraints cannot be satisfied
 ├── FileError (OSError)             a saved agent that is damaged, foreign or cannot be written
+├── DeviceError (RuntimeError)      a device for the compiled engine that is missing, or full
 └── MissingExtraError (ImportError) an optional package that is not installed
 """
 
@@ -19,6 +20,7 @@ from typing import Any, Self
 __all__ = [
     "ArgumentError",
     "DecisionError",
+    "DeviceError",
     "FeedbackError",
     "FileError",
     "InfeasibleError",
@@ -82,6 +84,10 @@ class InfeasibleError(SoftbanditError, ValueError):
 
 class FileError(SoftbanditError, OSError):
     """A saved agent that is damaged, foreign or cannot be written."""
+
+
+class DeviceError(SoftbanditError, RuntimeError):
+    """A device for the compiled engine that is missing, or full."""
 
 
 class MissingExtraError(SoftbanditError, ImportError):

@@ -9,8 +9,8 @@ from softbandit.arrays import drop_single
 from softbandit.checks import Floats
 from softbandit.errors import ArgumentError, Words
 from softbandit.problems.problem import Problem
-from softbandit.simulate import Trace
 from softbandit.theory.optimum import best_arm, randomized_optimum
+from softbandit.trace import Trace
 
 
 @dataclass(frozen=True, eq=False)

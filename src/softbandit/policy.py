@@ -14,7 +14,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 from softbandit import checks
-from softbandit.arrays import Array, DrawCount, Draws, at, branch, first_max, namespace, pick
+from softbandit.arrays import Array, DrawCount, Draws, at, first_max, namespace, pick_tied
 from softbandit.checks import Floats
 from softbandit.errors import ArgumentError, SoftbanditError
 from softbandit.features import Features
@@ -188,7 +188,7 @@ class StepPolicy(Policy):
         best = at(z, top)
         tied = z >= (best - TIE * (xp.abs(best) if size is None else size(top)))[:, None]
         u = draws.uniform[:, -1] if self.ties == "random" else None
-        return branch(xp.count_nonzero(tied) == len(z), lambda: top, lambda: pick(tied, u))
+        return pick_tied(tied, top, u)
 
     def _choice(self, arm: Array, f: Array, g: Array) -> Choice:
         """The choice of arm (b,), with the estimates f (b, n) and g (b, m, n) there."""

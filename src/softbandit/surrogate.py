@@ -6,7 +6,7 @@ share an exploration besides (a block) are estimated in one call.
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any, NamedTuple
 
@@ -20,7 +20,7 @@ from softbandit.features import Features, features
 from softbandit.kernels import Kernel
 from softbandit.posterior import finite
 from softbandit.posterior.finite import Finite
-from softbandit.theory.widths import Width, WidthRule
+from softbandit.theory.widths import Width, WidthFunction, WidthRule
 
 
 class Output(NamedTuple):
@@ -81,6 +81,13 @@ class Surrogate:
             beta = block.width(t, state.gain)
             parts.append(block.exploration.estimate(belief, beta[:, :, None], block.own(draws)))
         return self._in_order(parts)
+
+    def tabulated(self, rounds: int) -> "Surrogate":
+        """The same for rounds 1, ..., rounds, with no width that is a function of Python's."""
+        widths = [b.width.table(rounds) if isinstance(b.width, WidthFunction) else b.width for b in self.blocks]
+        return replace(
+            self, blocks=[replace(block, width=width) for block, width in zip(self.blocks, widths, strict=True)]
+        )
 
     def confidence(self, posterior: tuple[Finite, ...], t: int) -> tuple[Array, Array]:
         """mu and beta_t sigma of every output over the arms, (trials, 1 + m, n) each."""

@@ -130,7 +130,7 @@ def largest_margin(cost: Floats) -> Slater:
     n, m = g.shape
     if m == 1:
         best = int(g.argmin())
-        return Slater(float(-g[best, 0]), np.eye(n)[best])
+        return Slater(float(-g[best, 0]), np.eye(1, n, best)[0])
     # Variables (pi, delta): maximise delta subject to g^T pi + delta <= 0, sum pi = 1.
     x = _solve(
         c=np.r_[np.zeros(n), -1.0],
