@@ -15,7 +15,8 @@ from softbandit.experiments.tables import METRICS, NUMBERS, Table, label
 from softbandit.metrics import Scores, score
 from softbandit.policy import Policy
 from softbandit.problems.problem import Problem
-from softbandit.simulate import ComplaintWarning, simulate
+from softbandit.simulate import simulate
+from softbandit.trace import ComplaintWarning
 
 REPEATS = 3  # of a time: the least of them is the one least disturbed
 
