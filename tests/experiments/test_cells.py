@@ -31,7 +31,7 @@ def test_a_cell_is_a_simulation_and_its_scores(index):
     cell = cells(tiny())[index]
     problem, policy = prepare(cell)
     np.testing.assert_array_equal(problem.reward, sb.problems.rkhs(arms=12, seed=cell.instance).reward)
-    scores = sb.score(sb.simulate(policy, problem, cell.trials, seed=0), problem)
+    scores = sb.score(sb.simulate(policy, problem, cell.trials, seed=0), problem)  # by NumPy
     table = play(cell)
     for name in METRICS[:-1]:
         for trial, row in zip(cell.trials, getattr(scores, name), strict=True):

@@ -3,6 +3,7 @@
 import time
 import warnings
 from collections.abc import Mapping
+from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -64,9 +65,18 @@ def play(cell: Cell, data: str | None = None) -> Table:
         return _time(cell, problem, policy, key)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ComplaintWarning)  # under a scaled width, safe seeds get refuted by chance
-        trace = simulate(policy, problem, cell.trials, cell.spec.seed, cell.spec.engine, rounds=cell.spec.horizon)
+        trace = simulate(
+            policy, problem, cell.trials, cell.spec.seed, engine(cell.spec), rounds=cell.spec.horizon, keep=()
+        )
     tried = arms_tried(trace.arms)
     return _rows(score(trace, problem), tried, {**key, "maximiser": maximiser(problem)}, cell)
+
+
+def engine(spec: Experiment) -> str:
+    """The engine of all cells of an experiment; times are those of NumPy, unless another is asked for."""
+    if spec.engine != "auto":
+        return spec.engine
+    return "jax" if spec.measure == "scores" and find_spec("jax") is not None else "numpy"
 
 
 def maximiser(problem: Problem) -> str:
@@ -108,11 +118,11 @@ def _worst(values: Floats) -> Floats:
 def _time(cell: Cell, problem: Problem, policy: Policy, key: Mapping[str, Any]) -> Table:
     """Microseconds a trial-round: the least of some repetitions."""
     spec = cell.spec
-    simulate(policy, problem, cell.trials, spec.seed, spec.engine, rounds=1)
+    simulate(policy, problem, cell.trials, spec.seed, engine(spec), rounds=1)
     seconds = []
     for _ in range(REPEATS):
         begun = time.perf_counter()
-        simulate(policy, problem, cell.trials, spec.seed, spec.engine, rounds=spec.horizon)
+        simulate(policy, problem, cell.trials, spec.seed, engine(spec), rounds=spec.horizon)
         seconds.append(time.perf_counter() - begun)
     row = {**key, "microseconds": 1e6 * min(seconds) / spec.horizon / len(cell.trials)}
     return Table.of([row], list(row))

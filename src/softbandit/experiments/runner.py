@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import softbandit
 from softbandit.errors import FileError, SoftbanditError
 from softbandit.experiments.build import forget_problems
-from softbandit.experiments.cells import Cell, cells, join, play, prepare
+from softbandit.experiments.cells import Cell, cells, engine, join, play, prepare
 from softbandit.experiments.spec import Experiment
 from softbandit.experiments.tables import Table
 from softbandit.files import replacing
@@ -70,6 +70,7 @@ def run(
         "data": sources,
         "versions": _versions(),
         "code": _code(),
+        "engine": engine(spec),
         "machine": {"system": platform.platform(), "processor": platform.machine(), "cores": os.cpu_count()},
         "finished": datetime.now(UTC).isoformat(timespec="seconds"),
         "seconds": round(time.perf_counter() - begun, 1),

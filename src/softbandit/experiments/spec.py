@@ -65,7 +65,7 @@ class Experiment:
     instances: int = 1
     seed: int = 0
     points: int = 60  # of a curve, spaced evenly; and as many spaced geometrically
-    engine: str = "numpy"
+    engine: str = "auto"  # JAX where it is installed: the cells share what is compiled
     measure: str = "scores"  # or "time": microseconds a trial-round
     about: str = ""
     settings: Mapping[str, Any] = field(default_factory=dict)
@@ -130,7 +130,7 @@ def _check(where: str, chosen: Mapping[str, Any]) -> None:
         checks.whole(f"{where}, {key}", chosen.get(key, 1), least=1, most=10**9)
     checks.whole(f"{where}, seed", chosen.get("seed", 0), least=0)
     checks.named(f"{where}, measure", chosen.get("measure", "scores"), dict.fromkeys(MEASURES))
-    checks.named(f"{where}, engine", chosen.get("engine", "numpy"), dict.fromkeys(ENGINES))
+    checks.named(f"{where}, engine", chosen.get("engine", "auto"), dict.fromkeys(ENGINES))
     checks.named(f"{where}, [problem] kind", chosen["problem"].get("kind"), PROBLEMS)
     if "seed" in chosen["problem"] and chosen.get("instances", 1) > 1:
         remedy = "Write seed at the top: the instances' problems have seeds seed, seed + 1, ..."
