@@ -1,7 +1,6 @@
 """Continuous domains: time of a round, accuracy of the search and of the budget, and runs against others.
 
-`python benchmarks/continuous.py [part ...]`. On a busy or small machine set OPENBLAS_NUM_THREADS=1: the threads of
-NumPy's and SciPy's linear algebra wait for each other. BoTorch is measured where it is installed.
+`python benchmarks/continuous.py [part ...]`. BoTorch is measured where it is installed.
 """
 
 import argparse
