@@ -38,7 +38,7 @@ clean:
 	@touch $@
 
 .venv/reproduce.stamp: pyproject.toml | .venv/bin/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[cli,plot,data]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[cli,plot,data,jax]'
 	@touch $@ .venv/demo.stamp
 
 .venv/test.stamp: pyproject.toml | .venv/bin/python

@@ -45,10 +45,17 @@ def test_normals_and_uniforms_have_their_distributions():
         assert np.abs(ordered - (np.arange(20_000) + 0.5) / 20_000).max() <= 0.0191
 
 
+def test_the_words_are_those_of_philox_from_the_rounds_counter_on():
+    """Five numbers take two counters a round, so round 3 of trial 9 begins at counter 6."""
+    words = np.random.Philox(key=np.array([1, 9], np.uint64), counter=[6, 0, 0, PROBLEM]).random_raw(5)
+    own = draw(DrawCount(0, 5), 1, [4, 9], 2, 2, PROBLEM).uniform[1, 1]
+    np.testing.assert_array_equal(own, [(int(word) // 2**12 + 0.5) / 2**52 for word in words])
+
+
 def test_the_extreme_words_give_finite_numbers(monkeypatch):
     class Extremes:
-        def __init__(self, key, counter):
-            pass
+        def __init__(self, seed):
+            self.state = {}
 
         def random_raw(self, size):
             return np.resize(np.array([0, 2**64 - 1], dtype=np.uint64), size)
@@ -58,6 +65,15 @@ def test_the_extreme_words_give_finite_numbers(monkeypatch):
     assert np.isfinite(draws.normal).all()
     assert (draws.uniform > 0).all()
     assert (draws.uniform < 1).all()
+
+
+@given(st.integers(1, 40), st.integers(0, 2**32), st.floats(0, 1, exclude_max=True))
+def test_a_tie_goes_to_the_one_of_that_number(n, seed, u):
+    """Of k true entries, number floor(u k) from 0, counted out by hand."""
+    eligible = np.random.default_rng(seed).random((3, n)) < 0.3
+    eligible[:, seed % n] = True
+    expected = [np.flatnonzero(row)[int(u * row.sum())] for row in eligible]
+    assert pick(eligible, np.full(3, u)).tolist() == expected
 
 
 @pytest.mark.parametrize("ties", [1, 2, 3, 7])

@@ -63,6 +63,20 @@ def test_reproduce_knows_experiments_by_their_figures_too(tmp_path):
     assert "Did you mean 'fig1" in said(result)
 
 
+def test_text_is_printed_as_it_is(tmp_path):
+    odd = tmp_path / ":x: [red]"
+    odd.mkdir()
+    result = run("run", written(tmp_path, TOML.replace("[policies.stageopt]", "")), "--out", odd, "--jobs", 1)
+    assert f"Report: {odd}" in result.output
+    assert str(odd) in run("run", odd / "none.toml").output
+
+
+def test_a_quick_run_of_a_file(tmp_path):
+    text = TOML + "[quick]\nhorizon = 5\ntrials = 2\n"
+    assert run("run", written(tmp_path, text), "--quick", "--out", tmp_path, "--jobs", 1).exit_code == 0
+    assert json.loads((tmp_path / "tiny" / "manifest.json").read_text())["spec"]["horizon"] == 5
+
+
 @pytest.mark.parametrize("option", [("--trials", 0), ("--jobs", 0)])
 def test_bad_options_are_refused(tmp_path, option):
     result = run("reproduce", "--only", "slack", *option, "--out", tmp_path)

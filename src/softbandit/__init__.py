@@ -11,6 +11,7 @@ from softbandit.errors import (
     ClusterError,
     DataError,
     DecisionError,
+    DeviceError,
     DiskFullError,
     FeedbackError,
     FetchError,
@@ -39,10 +40,11 @@ from softbandit.learning import Fit, fit
 from softbandit.metrics import score
 from softbandit.parameters import Categorical, Float, Integer, LogFloat
 from softbandit.practical import Practical
-from softbandit.simulate import ComplaintWarning, simulate
+from softbandit.simulate import simulate
 from softbandit.spaces import Box, Space
 from softbandit.sweep import sweep
 from softbandit.theory.optimum import randomized_optimum
+from softbandit.trace import ComplaintWarning
 
 __version__ = "0.1.0"
 
@@ -59,6 +61,7 @@ __all__ = [
     "DataError",
     "Decision",
     "DecisionError",
+    "DeviceError",
     "DiskFullError",
     "Doubling",
     "DrawCount",

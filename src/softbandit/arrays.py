@@ -8,12 +8,17 @@ the same alone, in any batch and in any chunks.
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 Array: TypeAlias = Any
 """An array of the engine's namespace."""
+
+Trials: TypeAlias = NDArray[np.uint64]
+"""The numbers of some trials."""
 
 POLICY, PROBLEM = 0, 1
 """Separate streams: all policies meet the same noise."""
@@ -41,10 +46,10 @@ class Draws(NamedTuple):
 
 def namespace(x: Array) -> Any:
     """The module whose functions work on x: numpy, or one that imitates it."""
-    return x.__array_namespace__()
+    return np if type(x) is np.ndarray else x.__array_namespace__()
 
 
-def draw(count: DrawCount, seed: int, trials: Sequence[int], first: int, rounds: int, stream: int) -> Draws:
+def draw(count: DrawCount, seed: int, trials: Sequence[int] | Trials, first: int, rounds: int, stream: int) -> Draws:
     """The random numbers of rounds first, ..., first + rounds - 1 of each trial.
 
     Every number costs one 64-bit word of the Philox generator with key (seed, trial), and
@@ -55,27 +60,76 @@ def draw(count: DrawCount, seed: int, trials: Sequence[int], first: int, rounds:
     >>> bool((a.normal[4, 0] == b.normal[0, 1]).all())
     True
     """
-    from scipy.special import ndtri
-
     blocks = -(-(count.normal + count.uniform) // WORDS_A_BLOCK)
     words = np.empty((rounds, len(trials), blocks * WORDS_A_BLOCK), dtype=np.uint64)
+    philox = np.random.Philox(0)
+    state = philox.state  # to be told where to stand costs it a tenth of what a new one costs
+    counter = np.array([first * blocks, 0, 0, stream], dtype=np.uint64)
     for i, trial in enumerate(trials):
-        key = np.array([seed, trial], dtype=np.uint64)
-        counter = np.array([first * blocks, 0, 0, stream], dtype=np.uint64)
-        raw = np.random.Philox(key=key, counter=counter).random_raw(rounds * blocks * WORDS_A_BLOCK)
-        words[:, i] = raw.reshape(rounds, -1)
-    # 52 random bits and a half: never 0, never 1, exact in float64.
-    u = ((words[:, :, : count.normal + count.uniform] >> np.uint64(12)) + 0.5) * 2.0**-52
-    return Draws(ndtri(u[:, :, : count.normal]), u[:, :, count.normal :])
+        state["state"] = {"key": np.array([seed, trial], dtype=np.uint64), "counter": counter}
+        philox.state = state
+        words[:, i] = philox.random_raw(rounds * blocks * WORDS_A_BLOCK).reshape(rounds, -1)
+    u = uniform(words[:, :, : count.normal + count.uniform])
+    return Draws(normal_quantile(u[:, :, : count.normal]), u[:, :, count.normal :])
+
+
+def uniform(words: Array) -> Array:
+    """Numbers in (0, 1) from 64-bit words: 52 random bits and a half, never 0, never 1, exact in float64."""
+    return ((words >> np.uint64(12)).astype(np.float64) + 0.5) * 2.0**-52
 
 
 def pick(eligible: Array, u: Array | None) -> Array:
-    """One true entry of each row of eligible (trials, n): of k, number floor(u k), or the first if u is None."""
-    xp = namespace(eligible)
+    """One true entry of each row of eligible (trials, n): of k, number floor(u k), or the first if u is None.
+
+    They are counted along the rows of a square and then along one row of it: a running count
+    over all n is slow on any engine.
+    """
     if u is None:
-        return xp.argmax(eligible, axis=1)
-    rank = xp.cumulative_sum(eligible, axis=1)  # 1, 2, ... along the true entries
-    return xp.argmax(rank > xp.floor(u * rank[:, -1])[:, None], axis=1)
+        return eligible.argmax(axis=1)
+    xp = namespace(eligible)
+    trials, n = eligible.shape
+    side = math.isqrt(n - 1) + 1
+    rest = xp.zeros((trials, side * side - n), dtype=bool)
+    square = xp.concat([eligible, rest], axis=1).reshape(trials, side, side)
+    count = xp.sum(square, axis=2)
+    upto = xp.cumulative_sum(count, axis=1)
+    number = xp.floor(u * upto[:, -1])  # from 0
+    row = xp.argmax(upto > number[:, None], axis=1)
+    left = number - at(upto - count, row)  # of them in the row, before the one
+    along = xp.cumulative_sum(square[_rows(trials), row], axis=1)
+    return row * side + xp.argmax(along > left[:, None], axis=1)
+
+
+def pick_tied(tied: Array, top: Array, u: Array | None) -> Array:
+    """`pick` among the tied entries, of which `top` (trials,) is the only one most of the time."""
+    alone = namespace(tied).count_nonzero(tied) == len(top)
+    return by_platform(
+        tied,
+        cpu=lambda: branch(alone, lambda: top, lambda: pick(tied, u)),
+        default=lambda: pick(tied, u),  # to ask whether it is alone would stop an accelerator
+    )
+
+
+def at(x: Array, arm: Array) -> Array:
+    """x (trials, ..., n) at each trial's own arm (trials,): (trials, ...)."""
+    return x[_rows(len(arm)), ..., arm]
+
+
+@lru_cache(maxsize=64)
+def _rows(trials: int) -> Array:
+    return np.arange(trials)
+
+
+def first_max(x: Array) -> Array:
+    """argmax of each row of x (trials, n), the first where there are several."""
+    if isinstance(x, np.ndarray):
+        return x.argmax(axis=1)
+    # Compiled for a CPU, the argmax of numbers takes ten times as long as a maximum and an argmax of truths.
+    return by_platform(
+        x,
+        cpu=lambda: (x >= x.max(axis=1)[:, None]).argmax(axis=1),
+        default=lambda: x.argmax(axis=1),
+    )
 
 
 def restrict(z: Array, among: Array | None) -> Array:
@@ -92,12 +146,25 @@ def branch(condition: Any, then: Callable[[], Any], otherwise: Callable[[], Any]
     return jax.lax.cond(condition, then, otherwise)
 
 
+def by_platform(x: Array, cpu: Callable[[], Array], default: Callable[[], Array]) -> Array:
+    """cpu() where x is NumPy's or compiled for a CPU, default() where it is compiled for an accelerator."""
+    if isinstance(x, np.ndarray):
+        return cpu()
+    import jax
+
+    return jax.lax.platform_dependent(cpu=cpu, default=default)
+
+
 def normal_pdf(x: Array) -> Array:
     return namespace(x).exp(-0.5 * x * x) / math.sqrt(2 * math.pi)
 
 
 def normal_cdf(x: Array) -> Array:
     return _special(x).ndtr(x)
+
+
+def normal_quantile(p: Array) -> Array:
+    return _special(p).ndtri(p)
 
 
 def log_normal_cdf(x: Array) -> Array:
@@ -115,8 +182,7 @@ def _special(x: Array) -> Any:
 
 def project(x: Array, low: Array, high: Array) -> Array:
     """The point of [low, high] nearest to x: the paper's Proj."""
-    xp = namespace(x)
-    return xp.minimum(xp.maximum(x, low), high)
+    return x.clip(low, high)
 
 
 def drop_single(x: Array) -> Array:

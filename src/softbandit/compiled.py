@@ -1,95 +1,160 @@
 """The compiled engine: the same policies under JAX, `jit` and `lax.scan`.
 
-Nothing is rewritten. A policy and a problem are taken apart into their arrays, which
-become arguments of the compiled function, and put together again inside it; the steps
-then find JAX's functions in those arrays, as they find NumPy's elsewhere. Numbers are
-float64, whatever the caller's JAX is set to.
+Nothing is rewritten. A policy and a problem are taken apart into their numbers, which become
+arguments of the compiled function, and put together again inside it; the steps then find
+JAX's functions in those arrays, as they find NumPy's elsewhere. What is compiled depends on
+the form and the shapes alone, and is kept for the next policy that has them.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import fields, is_dataclass
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from copy import copy
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from softbandit.arrays import Array, Draws
-from softbandit.errors import MissingExtraError
+from softbandit import philox
+from softbandit.arrays import POLICY, PROBLEM, Array, DrawCount, Draws, Trials, draw
+from softbandit.errors import DeviceError, MissingExtraError, Words
+from softbandit.parts import assemble, dissect
 from softbandit.policy import State, StepPolicy
 from softbandit.problems.problem import Problem
-from softbandit.rounds import Rounds, play_round
+from softbandit.rounds import Columns, Options, play_round
+
+SHARDED = 2**26  # bytes of arrays over the arms from which on they are spread over the devices
 
 
-def run(step: StepPolicy, problem: Problem, state: State, draws: Draws, noise: Draws) -> tuple[State, Rounds]:
-    """Play the rounds of the draws: the state afterwards, on the device, and what happened, as NumPy arrays."""
+class JaxEngine:
+    """Plays the rounds of one policy on one problem, on JAX's default device, or spread over all there are."""
+
+    def __init__(self, step: StepPolicy, problem: Problem, rounds: int, options: Options) -> None:
+        self._step, self._problem, self._options = step, problem, options
+        self._kind = np.dtype(options.precision)
+        numbers, self._form = dissect((_tabulated(step, rounds), problem))
+        self._bytes = sum(number.nbytes for number in numbers)
+        with _on_device(self._bytes) as jax:
+            self._across = _spread(jax, len(problem.arms), self._bytes)
+            self._numbers = [self._put(jax, number, axis=0) for number in numbers]
+
+    def play(self, state: State, trials: Trials, first: int, count: int) -> tuple[State, Any]:
+        with _on_device(self._bytes + _bytes(state)) as jax:
+            if isinstance(state.round, int):  # it comes from the host
+                state = jax.tree.map(lambda part: self._put(jax, np.asarray(part), axis=-1), state)
+            streams = (self._step.draws(), POLICY), (self._problem.draws(), PROBLEM)
+            draws = [self._draw(jax, need, trials, first, count, stream) for need, stream in streams]
+            played: tuple[State, Any] = _play(jax)(self._form, self._options.keep, self._numbers, state, *draws)
+            return played
+
+    def fetch(self, seen: Any) -> Columns:
+        with _on_device(self._bytes) as jax:
+            columns: Columns = jax.device_get(seen)
+            return columns
+
+    def _put(self, jax: Any, part: Array, axis: int) -> Array:
+        """An array on the device or, where there are several, on all: in pieces if it is over the arms on that axis."""
+        part = part.astype(self._kind, copy=False) if part.dtype.kind == "f" else part
+        if self._across is None:
+            return jax.numpy.array(part)
+        over_arms = part.ndim > 0 and part.shape[axis] == len(self._problem.arms)
+        names = (*[None] * (axis % part.ndim), "arms") if over_arms else ()
+        return jax.device_put(part, jax.sharding.NamedSharding(self._across, jax.sharding.PartitionSpec(*names)))
+
+    def _draw(self, jax: Any, need: DrawCount, trials: Trials, first: int, count: int, stream: int) -> Draws:
+        if self._options.draws == "host":
+            draws = draw(need, self._options.seed, trials, first, count, stream)
+        else:
+            word = jax.numpy.uint64
+            rounds = jax.numpy.arange(first, first + count, dtype=word)
+            key = word(self._options.seed), jax.numpy.asarray(trials)
+            draws = _numbers(jax)(_words(jax)(*key, rounds, philox.blocks(need), word(stream)), need)
+        if self._kind == np.float64:
+            return draws
+        # The largest number below 1 must not be rounded to 1.
+        return Draws(draws.normal.astype(self._kind), draws.uniform.clip(0, 1 - 2.0**-24).astype(self._kind))
+
+
+@lru_cache(maxsize=1)
+def _play(jax: Any) -> Any:
+    """The rounds of the draws, as a function of form, columns to keep (both fixed), numbers, state and draws."""
+
+    def play(form: Any, keep: Sequence[str], numbers: Any, state: State, draws: Draws, noise: Draws) -> Any:
+        step, problem = assemble(form, numbers)
+
+        def one(state: State, own: tuple[Draws, Draws]) -> tuple[State, Columns]:
+            after, round = play_round(step, problem, state, *own)
+            like = jax.tree.map(lambda new, old: new.astype(old.dtype), after, state)
+            return like, round._replace(arms=round.arms.astype(np.int32)).only(keep)
+
+        state, seen = jax.lax.scan(one, state, (draws, noise))
+        return state, {name: jax.numpy.swapaxes(column, 0, 1) for name, column in seen.items()}
+
+    return jax.jit(play, static_argnums=(0, 1), donate_argnums=3)
+
+
+@lru_cache(maxsize=1)
+def _words(jax: Any) -> Any:
+    return jax.jit(philox.words, static_argnums=3)
+
+
+@lru_cache(maxsize=1)
+def _numbers(jax: Any) -> Any:
+    return jax.jit(philox.numbers, static_argnums=1)
+
+
+def _tabulated(step: StepPolicy, rounds: int) -> StepPolicy:
+    """The policy for that many rounds, with widths that are functions of t worked out for each."""
+    same = copy(step)
+    object.__setattr__(same, "surrogate", step.surrogate.tabulated(rounds))
+    return same
+
+
+def _spread(jax: Any, arms: int, size: int) -> Any:
+    """The devices over which arrays over the arms are spread: as many as divide the arms; None for one device."""
+    devices = jax.devices()
+    if size < SHARDED or jax.config.jax_default_device is not None:
+        return None
+    count = next(k for k in range(len(devices), 0, -1) if arms % k == 0)
+    return jax.sharding.Mesh(np.array(devices[:count]), ("arms",)) if count > 1 else None
+
+
+@contextmanager
+def _on_device(size: int) -> Iterator[Any]:
+    """JAX with 64-bit numbers, whatever the caller's is set to, and with errors that say what to do."""
     jax = import_jax()
-    with jax.enable_x64(True):
-        arrays, play = _compiled(step, problem)
-        state, rounds = play(arrays, state._replace(round=jax.numpy.int64(state.round)), draws, noise)
-        return state, jax.tree.map(np.asarray, rounds)
-
-
-@lru_cache(maxsize=16)
-def _compiled(step: StepPolicy, problem: Problem) -> tuple[list[Array], Callable[..., Any]]:
-    """The pair's arrays, on the device, and its rounds as a compiled function of them; kept for the next call."""
-    jax = import_jax()
-    arrays, rebuild = dissect((step, problem))
-
-    def play(arrays: Sequence[Array], state: State, draws: Draws, noise: Draws) -> tuple[State, Rounds]:
-        step, problem = rebuild(arrays)
-
-        found: tuple[State, Rounds] = jax.lax.scan(
-            lambda state, own: play_round(step, problem, state, *own), state, (draws, noise)
-        )
-        return found
-
-    return [jax.numpy.asarray(array) for array in arrays], jax.jit(play)
-
-
-def dissect(value: Any) -> tuple[list[Array], Callable[[Sequence[Array]], Any]]:
-    """The float arrays that the steps of a value use, and a function that puts others in their places.
-
-    >>> arrays, rebuild = dissect((np.array([1.0]), "kept", np.array([7])))
-    >>> rebuild([np.array([2.0])])
-    (array([2.]), 'kept', array([7]))
-    """
-    found: list[Array] = []
-    places: dict[int, int] = {}
-
-    def walk(part: Any, arrays: Sequence[Array] | None) -> Any:
-        """Note the arrays of a part, or (given others) copy it with those."""
-        if isinstance(part, np.ndarray) and part.dtype.kind == "f":
-            if arrays is None and id(part) not in places:
-                places[id(part)] = len(found)
-                found.append(part)
-            return part if arrays is None else arrays[places[id(part)]]
-        if is_dataclass(part) and not isinstance(part, type):
-            return _copy(part, {name: walk(getattr(part, name), arrays) for name in _used(part)})
-        if isinstance(part, (tuple, list)):
-            items = [walk(item, arrays) for item in part]
-            return type(part)(*items) if hasattr(part, "_fields") else type(part)(items)
-        return part
-
-    walk(value, None)
-    return found, lambda arrays: walk(value, arrays)
-
-
-def _used(part: Any) -> list[str]:
-    """The fields that the steps use: not the settings as they were given, nor the kernels."""
-    unused = ("given", "factors", "kernel", "cost_kernel")
-    return [f.name for f in fields(part) if f.name not in unused and hasattr(part, f.name)]
-
-
-def _copy(part: Any, changes: dict[str, Any]) -> Any:
-    copy = object.__new__(type(part))
-    for name, value in {**vars(part), **changes}.items():
-        object.__setattr__(copy, name, value)
-    return copy
+    try:
+        with jax.enable_x64(True):
+            yield jax
+    except jax.errors.JaxRuntimeError as error:
+        if "RESOURCE_EXHAUSTED" not in str(error):
+            raise
+        asked = re.search(r"[\d.]+ ?(bytes|[KMGT]i?B)", str(error))
+        got = Words(f"a device that cannot give {asked[0] if asked else 'that'} more")
+        remedy = "Run fewer trials at a time, keep fewer columns, use precision='float32', or take fewer arms."
+        raise DeviceError.of("device", f"room for arrays of {size:,} bytes and the steps' own", got, remedy) from error
 
 
 def import_jax() -> Any:
+    """JAX, with a platform to run on."""
     try:
         import jax
     except ModuleNotFoundError:
         raise MissingExtraError.of_extra("jax", "jax") from None
+    try:
+        jax.devices()
+    except (RuntimeError, AssertionError) as error:  # a platform that it does not know, or that is not there
+        wanted = Words(str(error) or "none for JAX_PLATFORMS")
+        remedy = "Unset JAX_PLATFORMS, or install JAX for that platform; engine='numpy' needs none."
+        raise DeviceError.of("device", "a platform that JAX can use", wanted, remedy) from error
     return jax
+
+
+def on_cpu() -> bool:
+    """Whether JAX's default device is one CPU."""
+    jax = import_jax()
+    return bool(jax.default_backend() == "cpu" and jax.device_count() == 1)
+
+
+def _bytes(state: State) -> int:
+    return sum(part.nbytes for posterior in state.posterior for part in posterior)

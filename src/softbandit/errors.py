@@ -9,6 +9,7 @@ SoftbanditError
 │   └── DecisionError               a decision that is foreign, malformed, or already told
 ├── InfeasibleError (ValueError)    the constraints cannot be satisfied
 ├── ClusterError (RuntimeError)     workers that cannot be reached, or are lost again and again
+├── DeviceError (RuntimeError)      a device for the compiled engine that is missing, or full
 ├── FileError (OSError)             a file that is damaged, foreign or cannot be written
 │   └── DataError                   a data file that is missing, damaged or not the one meant
 │       └── FetchError              a data file that could not be fetched
@@ -29,6 +30,7 @@ __all__ = [
     "ClusterError",
     "DataError",
     "DecisionError",
+    "DeviceError",
     "DiskFullError",
     "FeedbackError",
     "FetchError",
@@ -124,6 +126,10 @@ class MovedError(FetchError):
 
 class OfflineError(FetchError):
     """The file's server cannot be reached, or the connection broke."""
+
+
+class DeviceError(SoftbanditError, RuntimeError):
+    """A device for the compiled engine that is missing, or full."""
 
 
 class MissingExtraError(SoftbanditError, ImportError):

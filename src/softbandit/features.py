@@ -25,7 +25,7 @@ NEGATIVE = 1e-10  # a residual variance below minus this, relative to the larges
 class Features:
     """Phi, and the diagonal of K as the kernel gives it (Phi has it up to the tolerance)."""
 
-    phi: Floats  # (n, r), rows contiguous
+    phi: Floats  # (n, r), columns contiguous
     diag: Floats  # (n,)
     pivots: NDArray[np.int64]  # (r,): they fix the basis
     residual: float  # no entry of K - Phi Phi^T is larger
@@ -69,7 +69,7 @@ def features(
         residual[p] = 0.0
         chosen.append(p)
     rank = len(chosen)
-    return Features(np.ascontiguousarray(phi[:, :rank]), diag, np.array(chosen, dtype=np.int64), float(residual.max()))
+    return Features(np.asfortranarray(phi[:, :rank]), diag, np.array(chosen, dtype=np.int64), float(residual.max()))
 
 
 def _check(expected: str, variance: Floats, fine: NDArray[np.bool_]) -> None:

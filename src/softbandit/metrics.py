@@ -10,8 +10,8 @@ from softbandit.checks import Floats
 from softbandit.errors import ArgumentError, Words
 from softbandit.problems.problem import Problem
 from softbandit.problems.space import SpaceProblem, optimum_on
-from softbandit.simulate import Trace
 from softbandit.theory.optimum import best_arm, randomized_optimum
+from softbandit.trace import Trace
 
 
 @dataclass(frozen=True, eq=False)

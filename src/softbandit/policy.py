@@ -14,7 +14,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 from softbandit import checks
-from softbandit.arrays import Array, DrawCount, Draws, namespace, pick
+from softbandit.arrays import Array, DrawCount, Draws, at, first_max, namespace, pick_tied
 from softbandit.checks import Floats
 from softbandit.errors import ArgumentError, SoftbanditError
 from softbandit.features import Features
@@ -204,21 +204,22 @@ class StepPolicy(Policy):
         posterior: tuple[Any, ...] = self.surrogate.condition(state.posterior, choice.arm, y)
         return posterior
 
-    def _best(self, z: Array, draws: Draws, size: Array | None = None) -> Array:
+    def _best(self, z: Array, draws: Draws, size: Callable[[Array], Array] | None = None) -> Array:
         """A maximiser of each row of z, (b, n) -> (b,).
 
-        Values within rounding of the maximum are ties; `size` (b,) is that of the terms of z
-        at the maximum, where they may cancel.
+        Values within rounding of the maximum are ties; `size` says how large the terms of z are at
+        given arms (b,), where they may cancel.
         """
         xp = namespace(z)
-        best = z[xp.arange(z.shape[0]), xp.argmax(z, axis=1)]
-        tied = z >= (best - TIE * xp.abs(best if size is None else size))[:, None]
-        return pick(tied, draws.uniform[:, -1] if self.ties == "random" else None)
+        top = first_max(z)
+        best = at(z, top)
+        tied = z >= (best - TIE * (xp.abs(best) if size is None else size(top)))[:, None]
+        u = draws.uniform[:, -1] if self.ties == "random" else None
+        return pick_tied(tied, top, u)
 
     def _choice(self, arm: Array, f: Array, g: Array) -> Choice:
         """The choice of arm (b,), with the estimates f (b, n) and g (b, m, n) there."""
-        rows = namespace(f).arange(arm.shape[0])
-        return Choice(arm, f[rows, arm], g[rows, :, arm])
+        return Choice(arm, at(f, arm), at(g, arm))
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,28 +1,85 @@
 """One round of a policy on a problem, in every trial: what all engines repeat."""
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
 
-from softbandit.arrays import Array, Draws
-from softbandit.policy import Choice, State, StepPolicy
+import numpy as np
+
+from softbandit.arrays import POLICY, PROBLEM, Array, Draws, Trials, draw
+from softbandit.policy import State, StepPolicy
 from softbandit.problems.problem import Problem
 from softbandit.problems.space import SpaceProblem
 
+COLUMNS = ("rewards", "costs", "dual", "reward_estimates", "cost_estimates")
+"""What can be kept of a round besides the arms."""
 
-class Rounds(NamedTuple):
-    """What happened in a round, (trials, ...) each, or in several, (rounds, trials, ...)."""
+Columns = dict[str, Array]
+"""What was kept of some rounds, by name: (trials, rounds, ...)."""
 
-    choice: Choice
-    dual: Array
-    reward: Array
-    cost: Array
+
+class Round(NamedTuple):
+    """What happened in a round, (trials, ...) each."""
+
+    arms: Array
+    rewards: Array
+    costs: Array
+    dual: Array  # before the update
+    reward_estimates: Array
+    cost_estimates: Array
     refuted: Array | None  # trials in which what was seen refutes what the policy was told
+
+    def only(self, keep: Sequence[str]) -> Columns:
+        """The arms, the columns to be kept, and who was refuted."""
+        always = {"arms": self.arms} if self.refuted is None else {"arms": self.arms, "refuted": self.refuted}
+        return always | {name: getattr(self, name) for name in keep}
 
 
 def play_round(
     step: StepPolicy, problem: Problem | SpaceProblem, state: State, draws: Draws, noise: Draws
-) -> tuple[State, Rounds]:
+) -> tuple[State, Round]:
     """One round in every trial: decide, observe, update."""
     choice = step.decide(state, draws, problem.available(noise))
     reward, cost = problem.observe(choice.arm, noise)
     after = step.update(state, choice, reward, cost[:, : step.constraints])
-    return after, Rounds(choice, state.dual, reward, cost, step.refuted(after))
+    return after, Round(choice.arm, reward, cost, state.dual, *choice[1:], step.refuted(after))
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to run, besides what."""
+
+    seed: int
+    keep: tuple[str, ...] = COLUMNS
+    draws: str = "host"  # or "device"
+    precision: str = "float64"  # or "float32"
+
+
+class Engine(Protocol):
+    """Plays rounds of one policy on one problem."""
+
+    def play(self, state: State, trials: Trials, first: int, count: int) -> tuple[State, Any]:
+        """Play rounds first, ..., first + count - 1 of the trials: the state afterwards, and what was seen."""
+
+    def fetch(self, seen: Any) -> Columns:
+        """What was seen, in NumPy's arrays."""
+
+
+class NumpyEngine:
+    """One round after another, each as it is written."""
+
+    def __init__(self, step: StepPolicy, problem: Problem | SpaceProblem, options: Options) -> None:
+        self._step, self._problem, self._options = step, problem, options
+
+    def play(self, state: State, trials: Trials, first: int, count: int) -> tuple[State, list[Columns]]:
+        step, problem, options = self._step, self._problem, self._options
+        draws = draw(step.draws(), options.seed, trials, first, count, POLICY)
+        noise = draw(problem.draws(), options.seed, trials, first, count, PROBLEM)
+        seen = []
+        for own, eta in zip(draws.rounds(), noise.rounds(), strict=True):
+            state, round = play_round(step, problem, state, own, eta)
+            seen.append(round.only(options.keep))
+        return state, seen
+
+    def fetch(self, seen: list[Columns]) -> Columns:
+        return {name: np.swapaxes(np.stack([columns[name] for columns in seen]), 0, 1) for name in seen[0]}

@@ -1,39 +1,22 @@
 """The loop over rounds: a policy plays a problem, in many independent trials at once."""
 
-import warnings
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from softbandit import checks, compiled
-from softbandit.arrays import POLICY, PROBLEM, draw, drop_single
+from softbandit import checks, engines
+from softbandit.arrays import Trials
 from softbandit.baselines.seeded import Seeded
-from softbandit.checks import Floats
 from softbandit.errors import ArgumentError, SafeSeedError, Words
-from softbandit.policy import Policy, Stage, State
+from softbandit.policy import Policy, Stage
 from softbandit.problems.problem import Problem
 from softbandit.problems.space import SpaceProblem
-from softbandit.rounds import Rounds, play_round
+from softbandit.rounds import COLUMNS, Columns, Engine, Options
+from softbandit.trace import Record, Trace
 
-CHUNK_NUMBERS = 2**20  # random numbers held at a time, unless one round needs more
+CHUNK_NUMBERS = 2**22  # random numbers held at a time, unless one round needs more
 CHUNK_ROUNDS = 256  # so that progress is reported often enough
-
-
-@dataclass(frozen=True, eq=False)
-class Trace:
-    """What happened: arrays (trials, rounds), with a last axis of m where there are several constraints."""
-
-    arms: NDArray[Any]  # int64; on a continuous domain the points themselves, float64 with a last axis of d
-    rewards: Floats  # as observed
-    costs: Floats
-    dual: Floats  # before the round's update
-    reward_estimates: Floats  # f_t and g_t at the arm, truncated where the policy truncates
-    cost_estimates: Floats
-    trials: Sequence[int]
-    seed: int
 
 
 def simulate(
@@ -44,6 +27,10 @@ def simulate(
     engine: str = "numpy",
     rounds: int | None = None,
     progress: Callable[[int], None] | None = None,
+    *,
+    keep: Sequence[str] = COLUMNS,
+    draws: str = "host",
+    precision: str = "float64",
 ) -> Trace:
     """Run independent trials of a policy on a problem.
 
@@ -54,11 +41,19 @@ def simulate(
     seed
         Of all randomness, together with the trial's number. Policies with the same seed meet the same noise.
     engine
-        "numpy", or "jax": the same steps, compiled, on the CPU or a GPU. They make the same decisions.
+        "numpy"; or "jax": the same steps, compiled, on the CPU or a GPU, with the same decisions; or "auto", which
+        is JAX where it is installed and saves more than it takes to compile.
     rounds
         How many; the policy's horizon by default.
     progress
         Called now and then with the number of rounds done since the last call.
+    keep
+        The columns of the trace to keep besides the arms (which are all that `score` needs); all by default.
+    draws
+        Where random numbers are made: on the "host", or by JAX on its "device", where to send them there would
+        take longer than the rounds do. They are the same numbers, up to the rounding of normal ones.
+    precision
+        "float64", or with JAX "float32": half the memory and time on many arms, but not the same decisions.
 
     Examples
     --------
@@ -68,81 +63,53 @@ def simulate(
     >>> trace.arms.shape
     (4, 20)
     """
-    checks.named("engine", engine, dict.fromkeys(["numpy", "jax"]))
     numbers = trial_numbers(trials)
-    seed = checks.whole("seed", seed, least=0, most=2**64 - 1)
+    columns = tuple(name for name in keep if name != "arms")
+    options = Options(checks.whole("seed", seed, least=0, most=2**64 - 1), columns, draws, precision)
+    T, b = _rounds(policy, rounds), len(numbers)
+    step = policy.stage(0).policy
     if policy.continuous or isinstance(problem, SpaceProblem):
         _check_space(policy, problem, engine)
+        engine, dimension = "numpy", policy.arms.dimension
     else:
         _check_fit(policy, problem)
-    T = _rounds(policy, rounds)
-    b, m = len(numbers), policy.constraints
-    record = _Record(T, b, m, problem.constraints, policy.arms.dimension if policy.continuous else None)
-    state: State | None = None
-    for stage, first, count in _chunks(policy, problem, b, T):
-        step = stage.policy
-        if first == stage.first:
-            state = stage.start(b, state)
-        draws = draw(step.draws(), seed, numbers, first, count, POLICY)
-        noise = draw(problem.draws(), seed, numbers, first, count, PROBLEM)
-        assert state is not None
-        if engine == "jax":
-            assert isinstance(problem, Problem)
-            state, seen = compiled.run(step, problem, state, draws, noise)
-            record.write(slice(first, first + count), seen)
-        else:
-            for t, own, eta in zip(range(first, first + count), draws.rounds(), noise.rounds(), strict=True):
-                state, seen = play_round(step, problem, state, own, eta)
-                record.write(t, seen)
+        engine, dimension = engines.choose(engine, step, b, T, options), None
+    blocks = engines.blocks(engine, step, numbers)
+    record = Record(b, T, options.keep, policy.constraints, problem.constraints, dimension)
+    for played, seen in _played(engine, policy, problem, blocks, T, options):
+        for i, each in enumerate(seen):
+            size = len(blocks[i])
+            record.write(slice(i * size, (i + 1) * size), played, each)
         if progress is not None:
-            progress(count)
+            progress(played.stop - played.start)
     record.warn(policy, numbers)
-    return Trace(**record.columns(), trials=numbers, seed=seed)
+    return record.trace(numbers, options.seed, options.draws)
 
 
-class ComplaintWarning(UserWarning):
-    """What was seen in some trials refutes what a policy was told."""
+def _played(
+    engine: str, policy: Policy, problem: Problem | SpaceProblem, blocks: list[Trials], rounds: int, options: Options
+) -> Iterator[tuple[slice, list[Columns]]]:
+    """The rounds in chunks, and what each block of trials saw in them.
+
+    What was seen is fetched when the next chunk is under way, which a device plays meanwhile.
+    """
+    states: list[Any] = [None] * len(blocks)
+    waiting: tuple[slice, Engine, list[Any]] | None = None
+    for stage, first, count in _chunks(policy, problem, sum(map(len, blocks)), rounds):
+        if first == stage.first:
+            player = engines.make(engine, stage.policy, problem, int(min(stage.last, rounds)) - first, options)
+            states = [stage.start(len(block), state) for block, state in zip(blocks, states, strict=True)]
+        results = [player.play(state, block, first, count) for state, block in zip(states, blocks, strict=True)]
+        states = [state for state, _ in results]
+        if waiting is not None:
+            yield _fetched(*waiting)
+        waiting = slice(first, first + count), player, [seen for _, seen in results]
+    assert waiting is not None
+    yield _fetched(*waiting)
 
 
-class _Record:
-    """The trace as it grows: one row a round, so that a round writes contiguous memory."""
-
-    def __init__(self, rounds: int, trials: int, constraints: int, costs: int, dimension: int | None) -> None:
-        places = (rounds, trials)
-        self._arms: NDArray[Any] = np.empty(places, np.int64) if dimension is None else np.empty((*places, dimension))
-        self._reward = np.empty((rounds, trials, 2))  # observed, estimated
-        self._cost = np.empty((rounds, trials, costs))
-        self._dual = np.empty((rounds, trials, 2, constraints))  # dual, cost estimate
-        self._refuted = np.zeros(trials, dtype=bool)
-
-    def write(self, t: int | slice, seen: Rounds) -> None:
-        """One round, or several."""
-        self._arms[t] = seen.choice.arm
-        self._reward[t, :, 0], self._reward[t, :, 1] = seen.reward, seen.choice.reward_estimate
-        self._cost[t] = seen.cost
-        self._dual[t, :, 0], self._dual[t, :, 1] = seen.dual, seen.choice.cost_estimate
-        if seen.refuted is not None:
-            self._refuted |= seen.refuted if seen.refuted.ndim == 1 else seen.refuted.any(axis=0)
-
-    def warn(self, policy: Policy, numbers: Sequence[int]) -> None:
-        """Say once in which trials what was seen refuted the policy."""
-        trials = [numbers[int(i)] for i in np.flatnonzero(self._refuted)]
-        if trials:
-            which = ", ".join(map(str, trials[:8])) + (", ..." if len(trials) > 8 else "")
-            said = f"In {len(trials)} of {len(numbers)} trials ({which}): {policy.stage(0).policy.objection()}"
-            warnings.warn(said, ComplaintWarning, stacklevel=3)
-
-    def columns(self) -> dict[str, Any]:
-        """The public arrays, one row a trial."""
-        rows = {
-            "arms": self._arms,
-            "rewards": self._reward[..., 0],
-            "reward_estimates": self._reward[..., 1],
-            "costs": drop_single(self._cost),
-            "dual": drop_single(self._dual[:, :, 0]),
-            "cost_estimates": drop_single(self._dual[:, :, 1]),
-        }
-        return {name: np.ascontiguousarray(np.swapaxes(value, 0, 1)) for name, value in rows.items()}
+def _fetched(played: slice, engine: Engine, seen: list[Any]) -> tuple[slice, list[Columns]]:
+    return played, [engine.fetch(each) for each in seen]
 
 
 def trial_numbers(trials: int | Sequence[int]) -> Sequence[int]:
@@ -202,8 +169,10 @@ def _chunks(
     first = 0
     while first < rounds:
         stage = policy.stage(first)
+        left = int(min(rounds, stage.last)) - first
         numbers = trials * (sum(stage.policy.draws()) + sum(problem.draws()) + 1)
-        count = max(1, min(CHUNK_ROUNDS, CHUNK_NUMBERS // numbers))
-        count = int(min(count, rounds - first, stage.last - first))
+        most = max(1, min(CHUNK_ROUNDS, CHUNK_NUMBERS // numbers, left))
+        # Pieces of one length, where some length divides what is left: a compiler makes a program for each.
+        count = next((each for each in range(most, most // 2, -1) if left % each == 0), most)
         yield stage, first, count
         first += count

@@ -6,7 +6,7 @@ share an exploration besides (a block) are estimated in one call.
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any, NamedTuple
 
@@ -20,7 +20,7 @@ from softbandit.features import Features, features
 from softbandit.kernels import Kernel
 from softbandit.posterior import finite
 from softbandit.posterior.finite import Finite
-from softbandit.theory.widths import Width, WidthRule
+from softbandit.theory.widths import Width, WidthFunction, WidthRule
 
 
 class Output(NamedTuple):
@@ -82,6 +82,13 @@ class Surrogate:
             parts.append(block.exploration.estimate(belief, beta[:, :, None], block.own(draws)))
         return self._in_order(parts)
 
+    def tabulated(self, rounds: int) -> "Surrogate":
+        """The same for rounds 1, ..., rounds, with no width that is a function of Python's."""
+        widths = [b.width.table(rounds) if isinstance(b.width, WidthFunction) else b.width for b in self.blocks]
+        return replace(
+            self, blocks=[replace(block, width=width) for block, width in zip(self.blocks, widths, strict=True)]
+        )
+
     def usable(self, posterior: tuple[Finite, ...]) -> bool:
         """Whether every mean is a number."""
         return all(bool(np.isfinite(state.mu).all()) for state in posterior)
@@ -115,8 +122,9 @@ class Surrogate:
 
     def condition(self, posterior: tuple[Finite, ...], arm: Array, y: Array) -> tuple[Finite, ...]:
         """The posteriors after seeing y (trials, 1 + m) at arm (trials,)."""
+        whole = len(self.groups) == 1  # then its outputs are all of y, and need not be picked out
         return tuple(
-            finite.condition(group.features, group.regularisation, state, arm, y[:, group.outputs])
+            finite.condition(group.features, group.regularisation, state, arm, y if whole else y[:, group.outputs])
             for group, state in zip(self.groups, posterior, strict=True)
         )
 

@@ -11,7 +11,8 @@ from softbandit.errors import ArgumentError
 from softbandit.policy import Policy
 from softbandit.pool import connection, run_all
 from softbandit.problems.problem import Problem
-from softbandit.simulate import Trace, simulate, trial_numbers
+from softbandit.simulate import simulate, trial_numbers
+from softbandit.trace import Trace
 
 BLOCK = 50  # trials that one task runs: more share the cost of a round, fewer are spread better
 

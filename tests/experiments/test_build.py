@@ -52,6 +52,19 @@ def test_a_safe_arm_is_safe_and_the_median_one_is_in_the_middle():
     assert built("stageopt").safe == safe_arm(PROBLEM, "median")
 
 
+def test_a_random_safe_arm_depends_on_the_seed_alone():
+    drawn = [safe_arm(PROBLEM, "random", seed) for seed in range(20)]
+    assert drawn == [safe_arm(PROBLEM, "random", seed) for seed in range(20)]
+    assert len(set(drawn)) > 5
+    assert (PROBLEM.cost[drawn] <= 0).all()
+
+
+def test_a_cap_keeps_the_usual_step():
+    usual, capped = built(), built(cap=1.0)
+    assert capped.rho == 1.0
+    assert pytest.approx(usual.V) == capped.V
+
+
 def test_no_safe_arm_is_said():
     both = np.array([[1.0, -2.0], [-2.0, 1.0]])
     problem = sb.problems.Problem(

@@ -3,7 +3,7 @@ import pytest
 from experiments.tiny import tiny
 
 import softbandit as sb
-from softbandit.experiments.cells import cells, checkpoints, join, maximiser, play, prepare
+from softbandit.experiments.cells import arms_tried, cells, checkpoints, join, maximiser, play, prepare
 from softbandit.experiments.tables import METRICS
 
 
@@ -31,12 +31,22 @@ def test_a_cell_is_a_simulation_and_its_scores(index):
     cell = cells(tiny())[index]
     problem, policy = prepare(cell)
     np.testing.assert_array_equal(problem.reward, sb.problems.rkhs(arms=12, seed=cell.instance).reward)
-    scores = sb.score(sb.simulate(policy, problem, cell.trials, seed=0), problem)
+    scores = sb.score(sb.simulate(policy, problem, cell.trials, seed=0), problem)  # by NumPy
     table = play(cell)
-    for name in METRICS:
+    for name in METRICS[:-1]:
         for trial, row in zip(cell.trials, getattr(scores, name), strict=True):
             own = table.where(trial=trial)
             np.testing.assert_array_equal(own[name], row[own["round"].astype(int) - 1])
+
+
+def test_arms_tried_are_counted_as_they_come():
+    arms = np.array([[3, 3, 1, 3, 0], [2, 2, 2, 2, 2]])
+    np.testing.assert_array_equal(arms_tried(arms), [[1, 1, 2, 2, 3], [1, 1, 1, 1, 1]])
+
+
+def test_a_seed_is_the_problems_even_with_one_instance():
+    problem, _ = prepare(cells(tiny(seed=5, instances=1))[0])
+    np.testing.assert_array_equal(problem.reward, sb.problems.rkhs(arms=12, seed=5).reward)
 
 
 def test_of_several_constraints_the_most_violated_counts():

@@ -6,12 +6,13 @@ import pytest
 from experiments.tiny import tiny
 
 import softbandit as sb
-from softbandit.experiments import claims, figures_results, reproduce, runner
+from softbandit.experiments import claims, figures_results, judges, reproduce, runner
+from softbandit.experiments.figures_check import check_figures
 from softbandit.experiments.tables import Table
 
 CLAIM = claims.Claim(
-    "A <b>claim</b>", "CKB & co.", "N <= 5", "N is at most 5", "tiny", "one",
-    claims.at_most(["ckb-ucb"], "violated_rounds", 5), [],
+    "A <b>claim</b>", "CKB & co.", "N <= 5", "tiny", "one",
+    judges.at_most(["ckb-ucb"], "violated_rounds", 5),
 )  # fmt: skip
 FIGURES = {
     "one": {"kind": "curves", "y": ["strong_regret", "violation"], "panels": ["width_scale"]},
@@ -92,7 +93,9 @@ def test_every_figure_names_its_data_and_is_drawn_twice(outcome):
         assert (outcome.folder / f"{name}.png").read_bytes().startswith(b"\x89PNG")
         assert (outcome.folder / f"{name}.pdf").read_bytes().startswith(b"%PDF")
         written = [text.get_text() for text in figures_results.draw(outcome, name).texts]
-        assert any("Data: synthetic" in text and "T = 40, 6 trials on 3 instances" in text for text in written)
+        assert any(
+            "Data: synthetic" in text and "6 trials on 3 instances" in " ".join(text.split()) for text in written
+        )
 
 
 def test_a_curve_ends_where_the_table_does(outcome):
@@ -107,7 +110,7 @@ def test_a_heat_map_shows_every_cell_and_frames_the_primary_one(outcome):
     axes = figures_results.draw(outcome, "four").axes
     assert len(axes) == 3  # one a policy
     assert len(axes[0].texts) == 2
-    assert [len(each.lines) for each in axes] == [0, 0, 0]  # primary does not name problem.noise
+    assert [len(each.lines) for each in axes] == [1, 1, 1]
 
 
 @pytest.mark.parametrize(
@@ -117,12 +120,28 @@ def test_a_heat_map_shows_every_cell_and_frames_the_primary_one(outcome):
         ({"kind": "curves", "y": "violaton"}, "Did you mean 'violation'"),
         ({"kind": "curves", "y": "violation", "panel": ["width_scale"]}, "Did you mean 'panels'"),
         ({"kind": "curves", "y": "violation", "panels": ["width_scal"]}, "Did you mean 'width_scale'"),
-        ({"kind": "final", "y": "violation"}, "expected x, a setting of the grid"),
+        ({"kind": "curves", "y": "violation", "panels": 3}, "a name, or a list of names"),
+        ({"kind": "curves", "y": "violation", "policies": ["nosuch"]}, "expected one of"),
+        ({"kind": "curves", "y": "violation", "log": "yes"}, "expected one of"),
+        ({"kind": "curves", "y": "violation", "title": 3}, "expected text"),
+        ({"kind": "curves"}, "expected y for a figure of this kind"),
+        ({"kind": "curves", "y": []}, "expected y for a figure of this kind"),
+        ({"kind": "curves", "y": 3}, "a name, or a list of names"),
+        ({"kind": "final", "y": "violation"}, "expected x for a figure of this kind"),
+        ({"kind": "final", "y": "violation", "x": ["width_scale"]}, "a name, or a list of names"),
+        ({"kind": "heat", "y": "violation", "rows": ["width_scale"]}, "expected columns for"),
+        ({"kind": "times", "x": "width_scale"}, "one for measure = 'scores'"),
+        (3, "expected a table"),
     ],
 )
 def test_a_figure_that_cannot_be_drawn_is_refused_before_the_work(figure, says):
     with pytest.raises(sb.ArgumentError, match=says):
-        figures_results.check_figures("tiny", {"one": figure}, ["width_scale", "maximiser"])
+        check_figures(tiny(figures={"one": figure}))
+
+
+def test_a_figures_name_is_a_files_name():
+    with pytest.raises(sb.ArgumentError, match="letters, digits"):
+        check_figures(tiny(figures={"../escaped": FIGURES["one"]}))
 
 
 def test_times_are_drawn(tmp_path):

@@ -46,6 +46,23 @@ def test_what_is_complete_and_unchanged_is_used_again(tmp_path):
     assert not run(tiny(seed=1), tmp_path).reused
 
 
+def test_a_title_runs_nothing_again_and_earlier_outcomes_join_a_report(tmp_path):
+    run(tiny(), tmp_path)
+    other = replace(tiny(), name="other", title="Other")
+    outcomes = reproduce.execute([other], tmp_path)
+    renamed = replace(tiny(), title="Another title")
+    both = reproduce.with_earlier([renamed, other, replace(tiny(), name="third")], outcomes, tmp_path, None)
+    assert [(each.spec.title, each.reused) for each in both] == [("Another title", True), ("Other", False)]
+
+
+@pytest.mark.parametrize("place", ["a file", "a file/inside"])
+def test_a_place_that_cannot_be_written_is_found_before_the_work(tmp_path, place, monkeypatch):
+    (tmp_path / "a file").write_text("")
+    monkeypatch.setattr(runner, "play", None)
+    with pytest.raises(sb.FileError, match="expected a folder to write to.*--out"):
+        reproduce.execute([tiny()], tmp_path / place)
+
+
 def test_other_code_or_a_damaged_table_is_run_again(tmp_path, monkeypatch):
     run(tiny(), tmp_path)
     with monkeypatch.context() as patched:
@@ -67,7 +84,6 @@ def test_the_code_that_draws_is_not_part_of_the_key():
 
 def test_an_interrupt_keeps_what_was_finished(tmp_path, monkeypatch):
     first, second = tiny(), replace(tiny(), name="second")
-    silent = {"begin": lambda *_: None, "progress": lambda _: None, "done": lambda _: None}
     play, seen = runner.play, []
 
     def interrupted(cell, data):
@@ -78,18 +94,17 @@ def test_an_interrupt_keeps_what_was_finished(tmp_path, monkeypatch):
 
     monkeypatch.setattr(runner, "play", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        reproduce.execute([first, second], tmp_path, None, "local", 1, **silent)
+        reproduce.execute([first, second], tmp_path)
     assert not (tmp_path / "second").exists()
     monkeypatch.setattr(runner, "play", play)
-    outcomes = reproduce.execute([first, second], tmp_path, None, "local", 1, **silent)
+    outcomes = reproduce.execute([first, second], tmp_path)
     assert [outcome.reused for outcome in outcomes] == [True, False]
 
 
 def test_all_files_are_checked_before_the_first_is_run(tmp_path):
     broken = replace(tiny(), name="broken", policies={"ckb-ucb": {"slak": 1}})
-    silent = {"begin": lambda *_: None, "progress": lambda _: None, "done": lambda _: None}
     with pytest.raises(sb.ArgumentError, match="broken.toml"):
-        reproduce.execute([tiny(), broken], tmp_path, None, "local", 1, **silent)
+        reproduce.execute([tiny(), broken], tmp_path)
     assert not list(tmp_path.iterdir())
 
 

@@ -1,3 +1,4 @@
+import datetime
 import re
 import tomllib
 from pathlib import Path
@@ -6,7 +7,7 @@ import pytest
 from experiments.tiny import TINY, TOML, tiny, written
 
 import softbandit as sb
-from softbandit.experiments.figures_results import check_figures
+from softbandit.experiments.figures_check import check_figures
 from softbandit.experiments.runner import check
 from softbandit.experiments.spec import load, parse
 
@@ -15,6 +16,11 @@ def test_a_file_is_read(tmp_path):
     spec = load(written(tmp_path))
     assert (spec.name, spec.horizon, spec.trials, spec.instances) == ("tiny", 40, 6, 3)
     assert list(spec.combinations()) == [{"width_scale": 1.0}, {"width_scale": 0.2}]
+
+
+def test_the_primary_setting_is_the_first_unless_said():
+    assert tiny(primary={}).primary == {"width_scale": 1.0}
+    assert tiny(primary={"width_scale": 0.2}).primary == {"width_scale": 0.2}
 
 
 def test_without_a_grid_there_is_one_point():
@@ -33,7 +39,7 @@ def test_a_quick_run_replaces_what_it_names(tmp_path):
     [
         ({"horizn": 3}, "Did you mean 'horizon'"),
         ({"quick": {"trails": 3}}, "Did you mean 'trials'"),
-        ({"horizon": 0}, "horizon: expected a whole number of at least 1"),
+        ({"horizon": 0}, "horizon: expected a whole number from 1 to"),
         ({"trials": "many"}, "trials: expected a whole number"),
         ({"measure": "tme"}, "Did you mean 'time'"),
         ({"problem": {"kind": "rkh"}}, "Did you mean 'rkhs'"),
@@ -46,6 +52,20 @@ def test_a_quick_run_replaces_what_it_names(tmp_path):
         ({"primary": {"width_scal": 1.0}}, "Did you mean 'width_scale'"),
         ({"primary": {"width_scale": 0.5}}, "expected one of"),
         ({"settings": 3}, r"Write it as \[settings\]"),
+        ({"title": 5}, "title: expected text"),
+        ({"about": 5}, "about: expected text"),
+        ({"quick": 3}, r"Write it as \[quick\]"),
+        ({"quick": {"quick": {}}}, "expected one of"),
+        ({"engine": "jx"}, "Did you mean 'jax'"),
+        ({"problem": {"kind": "rkhs", "noise": datetime.date(2020, 1, 1)}}, "text, numbers or true and false"),
+        ({"problem": {"kind": "rkhs", "seed": 3}}, "none with several instances"),
+        ({"grid": {"width_scale": [1, 1.0]}, "primary": {}}, "different values"),
+        ({"grid": {"policy": ["gp-ucb"]}, "primary": {}}, "the name of a setting"),
+        ({"settings": {"policy": "gp-ucb"}}, "the name of a setting"),
+        ({"grid": {"width_scale": list(range(50_000))}, "primary": {}}, "at most 100,000 parts"),
+        ({"policies": {"ckb-ucb": {"only": 3}}}, "expected a table"),
+        ({"policies": {"ckb-ucb": {"only": {"width_scale": 1.0}}}}, "some of"),
+        ({"policies": {"ckb-ucb": {"only": {"width_scale": [7]}}}}, "some of"),
     ],
 )
 def test_what_is_wrong_is_named_with_its_place(changes, says):
@@ -74,6 +94,8 @@ def test_what_is_missing_is_named(missing):
             "settings of the UniformDiscrete",
         ),
         ({"policies": {"stageopt": {"safe": "safe"}}}, "Did you mean 'safest'"),
+        ({"settings": {"width": "without gain", "confidence": -1}}, "a number in .0, 1."),
+        ({"settings": {"width": "without gain", "confidence": "x"}}, "a number"),
     ],
 )
 def test_settings_are_checked_before_the_work(changes, says):
@@ -97,4 +119,4 @@ def test_the_example_in_the_docs_is_an_experiment():
     (text,) = re.findall(r"```toml\n(.*?)```", page, flags=re.S)
     spec = parse(tomllib.loads(text), "docs")
     check(spec, None)
-    check_figures("docs", spec.figures, spec.grid)
+    check_figures(spec)

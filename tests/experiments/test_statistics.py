@@ -4,7 +4,16 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from softbandit.experiments.statistics import curves, growth, growth_interval, interval, intervals, readable, units
+from softbandit.experiments.statistics import (
+    curves,
+    exponent,
+    growth,
+    growth_interval,
+    interval,
+    intervals,
+    readable,
+    units,
+)
 from softbandit.experiments.tables import Table
 
 
@@ -89,3 +98,8 @@ def test_growth_that_is_infinite_in_some_resamples_is_said():
 
 def test_numbers_can_be_read():
     assert [readable(v) for v in (0.0, 12.345, 1234.5, 1e9, -0.0012345)] == ["0", "12.3", "1,234", "1e+09", "-0.00123"]
+
+
+def test_the_exponent_is_that_of_the_upper_half():
+    x = np.array([10.0, 20.0, 100.0, 1000.0, 10_000.0])
+    assert exponent(x, np.where(x < 100, 7.0, 3 * x**2)) == pytest.approx(2.0)

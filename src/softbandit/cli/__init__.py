@@ -2,6 +2,7 @@
 
 import typer
 from rich.padding import Padding
+from rich.text import Text
 
 from softbandit import __version__
 from softbandit.baselines import POLICIES
@@ -28,9 +29,9 @@ def version() -> None:
 def policies() -> None:
     """List the policies: what each does, who published it, what it must be told, what it promises."""
     for name, (_, about) in POLICIES.items():
-        console.print(f"[bold]{name}[/bold]  ({about.citation})", highlight=False)
+        console.print(Text.assemble((name, "bold"), f"  ({about.citation})"))
         for label, text in (("", about.idea), ("needs", about.needs), ("promises", about.guarantee)):
-            console.print(Padding(f"{label}: {text}" if label else text, (0, 0, 0, 4)), markup=False, highlight=False)
+            console.print(Padding(f"{label}: {text}" if label else text, (0, 0, 0, 4)))
 
 
 for command in (demo, run, reproduce):

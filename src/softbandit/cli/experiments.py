@@ -1,6 +1,8 @@
 """`softbandit run` and `softbandit reproduce`: experiments from files, with figures and a report."""
 
 import os
+import shlex
+import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,27 +11,31 @@ from typing import Annotated
 import typer
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
+from rich.text import Text
 
 from softbandit import checks
 from softbandit.cli.shared import console, explained
 from softbandit.experiments import reproduce as steps
-from softbandit.experiments.claims import CONDITIONALLY, FAILS, HOLDS, Verdict
+from softbandit.experiments.claims import CONDITIONALLY, FAILS, HOLDS, UNJUDGED, Verdict
+from softbandit.experiments.report import notes
 from softbandit.experiments.runner import Outcome, work
 from softbandit.experiments.spec import Experiment, load
 from softbandit.experiments.statistics import interval, units
 from softbandit.pool import connection
 
-COLOURS = {HOLDS: "green", CONDITIONALLY: "yellow", FAILS: "red"}
+COLOURS = {HOLDS: "green", CONDITIONALLY: "yellow", FAILS: "red", UNJUDGED: "dim"}
 
 Out = Annotated[Path, typer.Option(help="Folder for tables, figures and the report.")]
 Data = Annotated[str | None, typer.Option(help="Folder with the original data (else SOFTBANDIT_DATA, or stand-ins).")]
 Jobs = Annotated[int | None, typer.Option(help="Processes; as many as there are cores by default.")]
 Backend = Annotated[str, typer.Option(help="local, dask://ADDRESS or ray://ADDRESS.")]
+Quick = Annotated[bool, typer.Option("--quick", help="A short run, to see that all works.")]
 Trials = Annotated[int | None, typer.Option(help="Trials, in place of the files' own number.")]
 
 
 def run(
     file: Annotated[Path, typer.Argument(help="An experiment as a TOML file.")],
+    quick: Quick = False,
     out: Out = Path("out"),
     trials: Trials = None,
     data: Data = None,
@@ -38,18 +44,18 @@ def run(
 ) -> None:
     """Run an experiment from a file: table, figures and a report."""
     with explained():
-        spec = load(file, trials=_positive("trials", trials))
+        spec = load(file, quick, _positive("trials", trials))
         outcome = _execute([spec], out, data, backend, jobs)[0]
         _print_scores(outcome)
-        path = steps.report([outcome], [], spec.title, outcome.folder, f"softbandit run {file}")
+        path = steps.report([outcome], [], spec.title, outcome.folder, _command())
         console.print(f"Report: {path}", soft_wrap=True)
 
 
 def reproduce(
-    quick: Annotated[bool, typer.Option("--quick", help="Short runs, to see that all works.")] = False,
+    quick: Quick = False,
     only: Annotated[list[str] | None, typer.Option(help="An experiment or figure by name; may be repeated.")] = None,
     trials: Trials = None,
-    out: Out = Path("out/reproduce"),
+    out: Annotated[Path | None, typer.Option(help="Folder; out/reproduce or, if quick, out/quick by default.")] = None,
     data: Data = None,
     backend: Backend = "local",
     jobs: Jobs = None,
@@ -57,14 +63,20 @@ def reproduce(
     """Run the paper's experiments, judge its claims, and write a report."""
     with explained():
         begun = time.perf_counter()
-        specs = steps.paper(quick, only or (), _positive("trials", trials))
-        outcomes = _execute(specs, out, data, backend, jobs)
+        folder = out or Path("out/quick" if quick else "out/reproduce")
+        every = steps.paper(quick, _positive("trials", trials))
+        fresh = _execute(steps.chosen(every, only or ()), folder, data, backend, jobs)
+        outcomes = steps.with_earlier(every, fresh, folder, data)
         judged = steps.verdicts(outcomes)
         _print_verdicts(judged)
-        options = [*(["--quick"] if quick else []), *(f"--only {name}" for name in only or ())]
         title = "On Kernelized Multi-Armed Bandits with Constraints, reproduced" + (" (quick run)" if quick else "")
-        path = steps.report(outcomes, judged, title, out, " ".join(["softbandit reproduce", *options]))
+        path = steps.report(outcomes, judged, title, folder, _command())
         console.print(f"{time.perf_counter() - begun:.0f} s. Report: {path}", soft_wrap=True)
+
+
+def _command() -> str:
+    """What was typed, to be typed again."""
+    return shlex.join(["softbandit", *sys.argv[1:]])
 
 
 def _execute(specs: Sequence[Experiment], out: Path, data: str | None, backend: str, jobs: int | None) -> list[Outcome]:
@@ -72,16 +84,18 @@ def _execute(specs: Sequence[Experiment], out: Path, data: str | None, backend: 
     cores = checks.whole("jobs", os.cpu_count() or 1 if jobs is None else jobs, least=1)
     connection(backend)
     with _bar() as bar:
-        task = bar.add_task("", total=sum(map(work, specs)))
-
-        def begin(spec: Experiment, _: int) -> None:
-            bar.update(task, description=spec.name)
+        task = bar.add_task("checking", total=sum(map(work, specs)))
 
         def done(outcome: Outcome) -> None:
             how = "unchanged, used again" if outcome.reused else f"{outcome.manifest['seconds']:.0f} s"
-            bar.console.print(f"{outcome.spec.name:16} {how}", highlight=False)
+            bar.console.print(f"{outcome.spec.name:16} {how}")
 
-        return steps.execute(specs, out, data, backend, cores, begin, lambda n: bar.advance(task, n), done)
+        listener = steps.Listener(
+            begin=lambda spec: bar.update(task, description=spec.name),
+            progress=lambda n: bar.advance(task, n),
+            done=done,
+        )
+        return steps.execute(specs, out, data, backend, cores, listener)
 
 
 def _bar() -> Progress:
@@ -96,8 +110,8 @@ def _print_verdicts(judged: Sequence[Verdict]) -> None:
     for column in ("claim", "paper", "ours", "verdict"):
         table.add_column(column, overflow="fold")
     for v in judged:
-        words = v.verdict + (f": {v.condition}" if v.condition else "")
-        table.add_row(v.claim.name, v.claim.paper, v.ours, f"[{COLOURS[v.verdict]}]{words}[/]")
+        verdict = Text("; ".join([v.verdict, *notes(v)]), style=COLOURS[v.verdict])
+        table.add_row(v.claim.name, v.claim.paper, v.ours, verdict)
     console.print(table)
 
 

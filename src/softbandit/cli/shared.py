@@ -9,7 +9,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from softbandit.errors import SoftbanditError
 
-console = Console()
+console = Console(markup=False, emoji=False, highlight=False)  # paths and labels are printed as they are
 
 
 def progress_bar(unit: str) -> Progress:
@@ -30,9 +30,16 @@ def explained() -> Iterator[None]:
     try:
         yield
     except (SoftbanditError, OSError) as error:
-        # Unwrapped, so that an address or a path in it can be copied whole.
-        Console(stderr=True).print(f"error: {error}", markup=False, highlight=False, soft_wrap=True)
+        complain(f"error: {error}")
+        raise typer.Exit(1) from None
+    except MemoryError:
+        complain("error: this needs more memory than there is. Ask for fewer arms, trials or rounds at a time.")
         raise typer.Exit(1) from None
     except KeyboardInterrupt:
-        Console(stderr=True).print("Interrupted.")
+        complain("Interrupted.")
         raise typer.Exit(130) from None
+
+
+def complain(message: str) -> None:
+    """To the error stream; unwrapped, so that an address or a path in it can be copied whole."""
+    Console(stderr=True, markup=False, emoji=False, highlight=False).print(message, soft_wrap=True)

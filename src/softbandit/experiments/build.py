@@ -2,8 +2,9 @@
 
 Beyond a policy's own settings, a file may say
 
-    safe = "median"              the feasible arm of median cost, or "safest": for methods that need one
+    safe = "random"              a feasible arm, another in each instance; or "median" by cost, or "safest"
     slack_share = 0.5            slack as a share of the Slater margin
+    cap = 1.0                    rho, with the V that goes with the usual rho
     width = "without gain"       the theory's width with its information gain left out
     explore = { law = "uniform", points = 5 }     RandUCB with that distribution
     x = "default"                the default of that setting (useful in a grid)
@@ -25,6 +26,8 @@ from softbandit.errors import ArgumentError, SafeSeedError, SoftbanditError, Wor
 from softbandit.policy import Policy
 from softbandit.problems import registry
 from softbandit.problems.problem import Problem
+from softbandit.theory.slater import dual_cap, inverse_step
+from softbandit.theory.widths import checked_confidence
 
 LAWS = {
     "gaussian": explore.Gaussian,
@@ -58,26 +61,32 @@ def forget_problems() -> None:
     _made.cache_clear()
 
 
-def build_policy(label: str, own: Mapping[str, Any], problem: Problem, settings: Mapping[str, Any]) -> Policy:
-    """The policy of that label on a problem, with settings common to all and its own."""
+def build_policy(
+    label: str, own: Mapping[str, Any], problem: Problem, settings: Mapping[str, Any], seed: int = 0
+) -> Policy:
+    """The policy of that label on a problem, with settings common to all and its own; the seed draws a safe arm."""
     chosen = _without_defaults({**settings, **own})
     name = chosen.pop("policy", label)
     chosen.pop("only", None)
     try:
-        return make(name, **problem.settings() | _worked_out(name, chosen, problem))
+        return make(name, **problem.settings() | _worked_out(name, chosen, problem, seed))
     except SoftbanditError as error:
         raise ArgumentError(f"policy {label}: {error}") from error
 
 
-def _worked_out(name: str, settings: dict[str, Any], problem: Problem) -> dict[str, Any]:
+def _worked_out(name: str, settings: dict[str, Any], problem: Problem, seed: int) -> dict[str, Any]:
     """The settings, with words replaced by what they stand for on this problem."""
     kind = named("policy", name, POLICIES)[0]
     if isinstance(kind, type) and issubclass(kind, Seeded):
-        settings["safe"] = safe_arm(problem, settings.get("safe", "median"))
+        settings["safe"] = safe_arm(problem, settings.get("safe", "median"), seed)
     if "slack_share" in settings:
         settings["slack"] = checks.nonnegative("slack_share", settings.pop("slack_share")) * problem.slater
+    if "cap" in settings:
+        usual = dual_cap(None, problem.reward_bound, problem.slater, True)
+        settings["V"] = inverse_step(None, np.atleast_1d(problem.cost_bound), settings["horizon"], usual)
+        settings["rho"] = checks.positive("cap", settings.pop("cap"))
     if settings.get("width") == "without gain":
-        settings["width"] = width_without_gain(problem, settings.get("confidence", 0.1))
+        settings["width"] = width_without_gain(problem, checked_confidence(settings.get("confidence", 0.1)))
     if isinstance(settings.get("explore"), Mapping):
         law = dict(settings["explore"])
         kind = named("explore.law", law.pop("law", None), LAWS)
@@ -88,17 +97,17 @@ def _worked_out(name: str, settings: dict[str, Any], problem: Problem) -> dict[s
     return settings
 
 
-def safe_arm(problem: Problem, which: Any) -> Any:
-    """An arm that is feasible: "safest", the "median" one by cost, or the numbers given."""
+def safe_arm(problem: Problem, which: Any, seed: int = 0) -> Any:
+    """An arm that is feasible: the "safest", the "median" one by cost, a "random" one, or the numbers given."""
     if not isinstance(which, str):
         return which
-    checks.named("safe", which, dict.fromkeys(["median", "safest"]))
     worst = problem.costs.max(axis=1)
     order = np.argsort(worst, kind="stable")
     feasible = order[worst[order] <= 0]
     if not len(feasible):
         raise SafeSeedError.of("safe", "an arm that is feasible", Words("none"), "Leave this policy out.")
-    return int(feasible[0 if which == "safest" else len(feasible) // 2])
+    drawn = int(np.random.default_rng([seed, 1]).integers(len(feasible)))
+    return int(feasible[checks.named("safe", which, {"safest": 0, "median": len(feasible) // 2, "random": drawn})])
 
 
 def width_without_gain(problem: Problem, confidence: float) -> list[float]:

@@ -3,6 +3,7 @@
 import time
 import warnings
 from collections.abc import Mapping
+from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +16,8 @@ from softbandit.experiments.tables import METRICS, NUMBERS, Table, label
 from softbandit.metrics import Scores, score
 from softbandit.policy import Policy
 from softbandit.problems.problem import Problem
-from softbandit.simulate import ComplaintWarning, simulate
+from softbandit.simulate import simulate
+from softbandit.trace import ComplaintWarning
 
 REPEATS = 3  # of a time: the least of them is the one least disturbed
 
@@ -40,7 +42,7 @@ def cells(spec: Experiment) -> list[Cell]:
         Cell(spec, point, policy, instance, trials)
         for point in spec.combinations()
         for policy, own in spec.policies.items()
-        if all(point[key] in values for key, values in own.get("only", {}).items())
+        if all(label(point[key]) in map(label, values) for key, values in own.get("only", {}).items())
         for instance, trials in enumerate(share)
     ]
 
@@ -48,11 +50,11 @@ def cells(spec: Experiment) -> list[Cell]:
 def prepare(cell: Cell, data: str | None = None) -> tuple[Problem, Policy]:
     """The problem and the policy of a cell; what is wrong with their settings is found here."""
     spec = cell.spec
-    seed = spec.seed + cell.instance if spec.instances > 1 else None
+    seed = spec.seed + cell.instance
     problem = build_problem(spec.problem, cell.point, seed, data)
     common = {key: value for key, value in cell.point.items() if not key.startswith(PROBLEM)}
     settings = {"horizon": spec.horizon, **spec.settings, **common}
-    return problem, build_policy(cell.policy, spec.policies[cell.policy], problem, settings)
+    return problem, build_policy(cell.policy, spec.policies[cell.policy], problem, settings, seed)
 
 
 def play(cell: Cell, data: str | None = None) -> Table:
@@ -63,8 +65,18 @@ def play(cell: Cell, data: str | None = None) -> Table:
         return _time(cell, problem, policy, key)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ComplaintWarning)  # under a scaled width, safe seeds get refuted by chance
-        trace = simulate(policy, problem, cell.trials, cell.spec.seed, cell.spec.engine, rounds=cell.spec.horizon)
-    return _rows(score(trace, problem), {**key, "maximiser": maximiser(problem)}, cell)
+        trace = simulate(
+            policy, problem, cell.trials, cell.spec.seed, engine(cell.spec), rounds=cell.spec.horizon, keep=()
+        )
+    tried = arms_tried(trace.arms)
+    return _rows(score(trace, problem), tried, {**key, "maximiser": maximiser(problem)}, cell)
+
+
+def engine(spec: Experiment) -> str:
+    """The engine of all cells of an experiment; times are those of NumPy, unless another is asked for."""
+    if spec.engine != "auto":
+        return spec.engine
+    return "jax" if spec.measure == "scores" and find_spec("jax") is not None else "numpy"
 
 
 def maximiser(problem: Problem) -> str:
@@ -79,9 +91,18 @@ def checkpoints(horizon: int, points: int) -> NDArray[np.int64]:
     return np.unique(np.append(spaced.round().astype(np.int64), max(1, horizon // 10)))
 
 
-def _rows(scores: Scores, key: Mapping[str, Any], cell: Cell) -> Table:
+def arms_tried(arms: NDArray[np.int64]) -> NDArray[np.int64]:
+    """How many different arms each trial has played after each round: (trials, rounds)."""
+    new = np.zeros(arms.shape, dtype=np.int64)
+    for trial, row in enumerate(arms):
+        new[trial, np.unique(row, return_index=True)[1]] = 1
+    return new.cumsum(axis=1)
+
+
+def _rows(scores: Scores, tried: NDArray[np.int64], key: Mapping[str, Any], cell: Cell) -> Table:
     rounds = checkpoints(cell.spec.horizon, cell.spec.points)
-    at = {name: _worst(getattr(scores, name))[:, rounds - 1] for name in METRICS}
+    every = {name: tried if name == "arms_tried" else _worst(getattr(scores, name)) for name in METRICS}
+    at = {name: values[:, rounds - 1] for name, values in every.items()}
     count = len(cell.trials) * len(rounds)
     columns = {name: np.full(count, v if name in NUMBERS else label(v), dtype=object) for name, v in key.items()}
     columns |= {"trial": np.repeat(cell.trials, len(rounds)), "round": np.tile(rounds, len(cell.trials))}
@@ -97,11 +118,11 @@ def _worst(values: Floats) -> Floats:
 def _time(cell: Cell, problem: Problem, policy: Policy, key: Mapping[str, Any]) -> Table:
     """Microseconds a trial-round: the least of some repetitions."""
     spec = cell.spec
-    simulate(policy, problem, cell.trials, spec.seed, spec.engine, rounds=1)
+    simulate(policy, problem, cell.trials, spec.seed, engine(spec), rounds=1)
     seconds = []
     for _ in range(REPEATS):
         begun = time.perf_counter()
-        simulate(policy, problem, cell.trials, spec.seed, spec.engine, rounds=spec.horizon)
+        simulate(policy, problem, cell.trials, spec.seed, engine(spec), rounds=spec.horizon)
         seconds.append(time.perf_counter() - begun)
     row = {**key, "microseconds": 1e6 * min(seconds) / spec.horizon / len(cell.trials)}
     return Table.of([row], list(row))

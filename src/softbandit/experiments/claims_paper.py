@@ -2,14 +2,8 @@
 
 import math
 
-from softbandit.experiments.claims import (
-    CKB,
-    LINEAR,
-    QUADRATIC,
-    SAFE,
-    SIMILAR,
-    Claim,
-    Condition,
+from softbandit.experiments.claims import Claim, Condition
+from softbandit.experiments.judges import (
     all_zero,
     always_good,
     as_fast_as,
@@ -17,222 +11,70 @@ from softbandit.experiments.claims import (
     better_or_similar,
     cost_in_arms,
     equals,
-    linear,
+    linear_until,
     sublinear,
 )
 
-SCALED = Condition("with the confidence width scaled by 0.2", {"width_scale": 0.2})
+CKB = ("ckb-ucb", "ckb-ts", "ckb-rand")
+SAFE = ("stageopt", "sgp-ucb")
+SCALED = Condition("with CKB's confidence width scaled by 0.2", {"width_scale": 0.2})
 FEASIBLE = Condition("on instances whose unconstrained maximiser is feasible", {"maximiser": "feasible"})
 BOTH = Condition(f"{FEASIBLE.words}, {SCALED.words}", {**FEASIBLE.rows, **SCALED.rows})
 SYNTHETIC = (FEASIBLE, SCALED, BOTH)
 REGRET, TOTAL, POSITIVE, COUNT = "strong_regret", "violation", "positive_violation", "violated_rounds"
 
-_similar = (
-    f"the mean of R_+(T) exceeds the safe method's by at most {SIMILAR:.0%}, at the upper end of the 95% interval"
+REGRETS = (
+    "Our three CKB algorithms achieve a better (or similar) regret performance compared to the existing safe BO "
+    "algorithms."
 )
-_equal = "the paper's number lies in the 95% interval of our mean, widened by a half"
-_sublinear = "the mean grows as t^p from T/10 to T, with p < 1 at the upper end of the 95% interval"
-_times = f"from round 100 on, its R_+ is at most {SIMILAR:.0%} above the best one, or nearer to it than to the worst"
+GOOD = "Among the three CKB algorithms, CKB-Rand appears to have reasonably good performance at all times."
+ZERO = "We have V(T) = 0 under all the algorithms."
+STRONGER = "All CKB algorithms achieve sublinear performance even with respect to this stronger metric."
+GAIN = "Our three CKB algorithms have significant performance gain over existing safe KB algorithms."
+SAME = "Our proposed CKB algorithms have the same computational complexity as the unconstrained case."
+LINEARLY = "They scale linearly with the number of actions in the discrete-domain case."
+QUADRATICALLY = "StageOpt scales quadratically due to the construction of the safe set."
+START = "SGP-UCB requires the additional random initialization stage, which leads to linear regret at the beginning."
+SUPERIOR = "StageOpt (which has a superior performance compared to SafeOpt)."
+FIVE = "In the synthetic data setting, our proposed CKB algorithms have N <= 5 over T = 10,000 rounds."
+NONE = "In the real-world data setting, CKB-UCB enjoys N = 0 over a horizon T = 1,000."
+SOME = "CKB-Rand has an average N = 38 over a horizon T = 1,000."
+RAND = "CKB-Rand enjoys an average N = 21 within the horizon of T = 10,000."
+UCB = "CKB-UCB has an average N = 47 within the horizon of T = 10,000."
+SLACK = "One can achieve a bounded and even zero constraint violation by trading the regret slightly (section 4)."
+
+_paired = {"ckb-ucb": "gp-ucb", "ckb-rand": "gp-ucb", "ckb-ts": "gp-ts"}
+_both = (*CKB, *SAFE)
+_regret = better_or_similar(CKB, SAFE, REGRET)
+_good = always_good("ckb-rand", CKB, REGRET)
+_zero = all_zero(_both, TOTAL)
+_positive = sublinear(CKB, POSITIVE)
+_gain = better_or_similar(CKB, SAFE, REGRET, strictly=True)
+_safeopt = better_or_similar(("stageopt",), ("safeopt",), REGRET)
+_five = at_most(CKB, COUNT, 5)
+_none, _some = equals("ckb-ucb", COUNT, 0), equals("ckb-rand", COUNT, 38)
+_rand, _ucb = equals("ckb-rand", COUNT, 21), equals("ckb-ucb", COUNT, 47)
+_start = linear_until("sgp-ucb", REGRET, lambda T: math.isqrt(int(T)))
 
 CLAIMS = (
-    Claim(
-        "Regret, synthetic",
-        "Our three CKB algorithms achieve a better (or similar) regret performance compared to the existing safe BO "
-        "algorithms (Figure 1a).",
-        "a plot",
-        _similar,
-        "synthetic",
-        "fig1a",
-        better_or_similar(CKB, SAFE, REGRET),
-        SYNTHETIC,
-    ),
-    Claim(
-        "Regret, sensors",
-        "Our three CKB algorithms achieve a better (or similar) regret performance compared to the existing safe BO "
-        "algorithms (Figure 1b).",
-        "a plot",
-        _similar,
-        "sensors",
-        "fig1b",
-        better_or_similar(CKB, SAFE, REGRET),
-        (SCALED,),
-    ),
-    Claim(
-        "CKB-Rand at all times, synthetic",
-        "Among the three CKB algorithms, CKB-Rand appears to have reasonably good performance at all times.",
-        "a plot",
-        _times,
-        "synthetic",
-        "fig1a",
-        always_good("ckb-rand", CKB, REGRET),
-        SYNTHETIC,
-    ),
-    Claim(
-        "CKB-Rand at all times, sensors",
-        "Among the three CKB algorithms, CKB-Rand appears to have reasonably good performance at all times.",
-        "a plot",
-        _times,
-        "sensors",
-        "fig1b",
-        always_good("ckb-rand", CKB, REGRET),
-        (SCALED,),
-    ),
-    Claim(
-        "No violation, synthetic",
-        "We have V(T) = 0 under all the algorithms.",
-        "V(T) = 0",
-        "V(T) = 0 in every trial of every algorithm",
-        "synthetic",
-        "fig1a-violation",
-        all_zero((*CKB, *SAFE), TOTAL),
-        SYNTHETIC,
-    ),
-    Claim(
-        "No violation, sensors",
-        "We have V(T) = 0 under all the algorithms.",
-        "V(T) = 0",
-        "V(T) = 0 in every trial of every algorithm",
-        "sensors",
-        "fig1c",
-        all_zero((*CKB, *SAFE), TOTAL),
-        (SCALED,),
-    ),
-    Claim(
-        "Violated rounds, synthetic",
-        "In the synthetic data setting, our proposed CKB algorithms have N <= 5 over T = 10,000 rounds.",
-        "N <= 5",
-        "the upper end of the 95% interval of the mean of N is at most 5, for all three",
-        "synthetic",
-        "fig1a-kinds",
-        at_most(CKB, COUNT, 5),
-        SYNTHETIC,
-    ),
-    Claim(
-        "Violated rounds, sensors, UCB",
-        "In the real-world data setting, CKB-UCB enjoys N = 0 over a horizon T = 1,000.",
-        "N = 0",
-        _equal,
-        "sensors-grid",
-        "sensors-grid",
-        equals("ckb-ucb", COUNT, 0),
-        (SCALED,),
-    ),
-    Claim(
-        "Violated rounds, sensors, Rand",
-        "CKB-Rand has an average N = 38 over a horizon T = 1,000.",
-        "N = 38",
-        _equal,
-        "sensors-grid",
-        "sensors-grid",
-        equals("ckb-rand", COUNT, 38),
-        (SCALED,),
-    ),
-    Claim(
-        "Positive violation, sensors",
-        "All CKB algorithms achieve sublinear performance even with respect to this stronger metric (Figure 1c).",
-        "a plot",
-        _sublinear,
-        "sensors",
-        "fig1c",
-        sublinear(CKB, POSITIVE),
-        (SCALED,),
-    ),
-    Claim(
-        "Cost of CKB",
-        "They scale linearly with the number of actions in the discrete-domain case.",
-        "linear",
-        f"time a round grows as n^p with p <= {LINEAR:g}, over the upper half of the range",
-        "arms",
-        "arms",
-        cost_in_arms(CKB, quadratic=False),
-    ),
-    Claim(
-        "Cost as in the unconstrained case",
-        "Our proposed CKB algorithms have the same computational complexity as the unconstrained case.",
-        "the same order",
-        "at the largest number of arms a round takes at most 3 times GP-UCB's",
-        "arms",
-        "arms",
-        as_fast_as(("ckb-ucb", "ckb-rand"), "gp-ucb", 3.0),
-    ),
-    Claim(
-        "Cost of StageOpt",
-        "StageOpt scales quadratically due to the construction of the safe set.",
-        "quadratic",
-        f"time a round grows as n^p with p >= {QUADRATIC:g}, over the upper half of the range",
-        "arms",
-        "arms",
-        cost_in_arms(("stageopt",), quadratic=True),
-    ),
-    Claim(
-        "SGP-UCB begins with linear regret",
-        "SGP-UCB requires the additional random initialization stage, which leads to linear regret at the beginning.",
-        "linear",
-        "R_+ grows as t^p with p >= 0.95 up to the end of that stage, sqrt(T) rounds",
-        "synthetic",
-        "fig1a",
-        linear("sgp-ucb", REGRET, lambda T: math.isqrt(int(T))),
-        (SCALED,),
-    ),
-    Claim(
-        "StageOpt against SafeOpt",
-        "StageOpt has a superior performance compared to SafeOpt.",
-        "cited",
-        _similar.replace("the safe method's", "SafeOpt's"),
-        "sensors",
-        "fig1b",
-        better_or_similar(("stageopt",), ("safeopt",), REGRET),
-        (SCALED,),
-    ),
-    Claim(
-        "Regret, heavy tails",
-        "In the presence of heavy-tailed noise, our three CKB algorithms have significant performance gain over "
-        "existing safe KB algorithms (Figures 2a, 2b).",
-        "a plot",
-        "R_+(T) is below each safe method's, at the upper end of the 95% interval of the difference",
-        "stocks",
-        "fig2a",
-        better_or_similar(CKB, SAFE, REGRET, strictly=True),
-        (SCALED,),
-    ),
-    Claim(
-        "Violated rounds, stocks, Rand",
-        "CKB-Rand enjoys an average N = 21 within the horizon of T = 10,000.",
-        "N = 21",
-        _equal,
-        "stocks",
-        "stocks-grid",
-        equals("ckb-rand", COUNT, 21),
-        (SCALED,),
-    ),
-    Claim(
-        "Violated rounds, stocks, UCB",
-        "CKB-UCB has an average N = 47 within the horizon of T = 10,000.",
-        "N = 47",
-        _equal,
-        "stocks",
-        "stocks-grid",
-        equals("ckb-ucb", COUNT, 47),
-        (SCALED,),
-    ),
-    Claim(
-        "Positive violation, stocks",
-        "All CKB algorithms achieve sublinear performance even with respect to this stronger metric (Figure 2c).",
-        "a plot",
-        _sublinear,
-        "stocks",
-        "fig2c",
-        sublinear(CKB, POSITIVE),
-        (SCALED,),
-    ),
-    Claim(
-        "Zero violation by slack",
-        "With a slack the violation can be made zero, at an additional regret of the same order (section 4).",
-        "V(T) = 0",
-        "V(T) = 0 in every trial with a slack of half the Slater margin",
-        "slack",
-        "slack",
-        all_zero(("ckb-ucb",), TOTAL),
-        (),
-    ),
+    Claim("Regret, synthetic", REGRETS, "a plot", "synthetic", "fig1a", _regret, SYNTHETIC),
+    Claim("Regret, sensors", REGRETS, "a plot", "sensors", "fig1b", _regret, (SCALED,)),
+    Claim("CKB-Rand at all times, synthetic", GOOD, "a plot", "synthetic", "fig1a", _good, SYNTHETIC),
+    Claim("CKB-Rand at all times, sensors", GOOD, "a plot", "sensors", "fig1b", _good, (SCALED,)),
+    Claim("No violation, synthetic", ZERO, "V(T) = 0", "synthetic", "fig1a-violation", _zero, SYNTHETIC),
+    Claim("No violation, sensors", ZERO, "V(T) = 0", "sensors", "fig1c", _zero, (SCALED,)),
+    Claim("Violated rounds, synthetic", FIVE, "N <= 5", "synthetic", "fig1a-kinds", _five, SYNTHETIC, 10_000),
+    Claim("Violated rounds, sensors, UCB", NONE, "N = 0", "sensors-grid", "sensors-grid", _none, (SCALED,), 1_000),
+    Claim("Violated rounds, sensors, Rand", SOME, "N = 38", "sensors-grid", "sensors-grid", _some, (SCALED,), 1_000),
+    Claim("Positive violation, sensors", STRONGER, "a plot", "sensors", "fig1c", _positive, (SCALED,)),
+    Claim("Cost as in the unconstrained case", SAME, "the same", "arms", "arms", as_fast_as(_paired, 3.0)),
+    Claim("Cost of CKB", LINEARLY, "linear", "arms", "arms", cost_in_arms(CKB, quadratic=False)),
+    Claim("Cost of StageOpt", QUADRATICALLY, "quadratic", "arms", "arms", cost_in_arms(("stageopt",), quadratic=True)),
+    Claim("SGP-UCB begins with linear regret", START, "linear", "synthetic", "fig1a", _start),
+    Claim("StageOpt against SafeOpt", SUPERIOR, "cited", "sensors", "fig1b", _safeopt),
+    Claim("Regret, heavy tails", GAIN, "a plot", "stocks", "fig2a", _gain, (SCALED,)),
+    Claim("Violated rounds, stocks, Rand", RAND, "N = 21", "stocks", "stocks-grid", _rand, (SCALED,), 10_000),
+    Claim("Violated rounds, stocks, UCB", UCB, "N = 47", "stocks", "stocks-grid", _ucb, (SCALED,), 10_000),
+    Claim("Positive violation, stocks", STRONGER, "a plot", "stocks", "fig2c", _positive, (SCALED,)),
+    Claim("Zero violation by slack", SLACK, "V(T) = 0", "slack", "slack", all_zero(CKB, TOTAL)),
 )

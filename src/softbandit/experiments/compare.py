@@ -7,7 +7,8 @@ from typing import NamedTuple
 from softbandit.metrics import Scores, score
 from softbandit.policy import Policy
 from softbandit.problems.problem import Problem
-from softbandit.simulate import Trace, simulate
+from softbandit.simulate import simulate
+from softbandit.trace import Trace
 
 
 class Result(NamedTuple):

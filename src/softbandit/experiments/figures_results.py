@@ -10,17 +10,16 @@ y is one metric or a list of them; `per_round` divides it by the round; `log` ma
 logarithmic; settings of the grid that a figure does not show are at their primary values.
 """
 
+import textwrap
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from softbandit import checks
-from softbandit.errors import ArgumentError, UnknownNameError, Words
-from softbandit.experiments.figures import finish, new_figure
+from softbandit.experiments.figures import COLOURS, finish, new_figure
 from softbandit.experiments.runner import Outcome
-from softbandit.experiments.statistics import curves, interval, intervals, readable, units
-from softbandit.experiments.tables import METRICS, Table, label
+from softbandit.experiments.statistics import curves, exponent, interval, intervals, readable, units
+from softbandit.experiments.tables import Table, label
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -35,14 +34,16 @@ LOOKS = {
     "sgp-ucb": ("#000000", ":"),
     "safeopt": ("#cc79a7", "-."),
     "gp-ucb": ("#e69f00", "--"),
+    "gp-ts": ("#56b4e9", "--"),
 }
-OTHERS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7f7f7f", "#000000")
+OTHERS = (*COLOURS, "#7f7f7f", "#000000")
 WORDS = {
     "regret": "regret against the best arm, $R$",
     "strong_regret": "regret, $R_+$",
     "violation": "violation, $V = [\\sum g]_+$",
     "positive_violation": "sum of positive costs, $\\sum [g]_+$",
     "violated_rounds": "rounds violated, $N$",
+    "arms_tried": "different arms played",
     "microseconds": "microseconds a trial-round",
     "width": "width rule",
     "width_scale": "confidence width, x theory",
@@ -56,49 +57,32 @@ WORDS = {
     "maximiser": "unconstrained maximiser",
 }
 LINEAR_TO = 100  # of a logarithmic axis that also has zero and negative values
-KINDS = ("curves", "final", "dots", "heat", "times")
-KEYS = ("kind", "y", "x", "title", "panels", "rows", "columns", "per_round", "log", "policies", "zoom")
 
 
 def draw(outcome: Outcome, name: str) -> "Figure":
     """The figure of that name in the experiment's file."""
     spec = outcome.spec.figures[name]
-    kind = checks.named(f"{outcome.spec.name}.toml, figures.{name}, kind", spec.get("kind"), dict(_KINDS))
-    figure: Figure = kind(outcome, spec)
-    figure.suptitle(str(spec.get("title", outcome.spec.title)), size=11, x=0.01, ha="left", weight="bold")
-    figure.text(0.01, 0.008, footnote(outcome), size=6.5, color="0.35", ha="left", va="bottom")
-    lines = footnote(outcome).count("\n") + 1
-    figure.tight_layout(rect=(0, 0.02 + 0.03 * lines, 1, 0.99))
+    figure: Figure = KINDS[spec["kind"]](outcome, spec)
+    width, height = figure.get_size_inches()
+    title = textwrap.fill(str(spec.get("title", outcome.spec.title)), int(11 * width))
+    note = textwrap.fill(footnote(outcome, spec["kind"]), int(20 * width))
+    figure.suptitle(title, size=11, x=0.01, y=1 - 0.08 / height, ha="left", va="top", weight="bold")
+    figure.text(0.01, 0.05 / height, note, size=6.5, color="0.35", ha="left", va="bottom")
+    top, bottom = 0.15 + 0.2 * (title.count("\n") + 1), 0.1 + 0.12 * (note.count("\n") + 1)  # inches
+    figure.tight_layout(rect=(0, bottom / height, 1, 1 - top / height))
     return figure
 
 
-def footnote(outcome: Outcome) -> str:
+def footnote(outcome: Outcome, kind: str) -> str:
     """Which data and settings made it."""
     spec = outcome.spec
     what = "; ".join(dict.fromkeys(source["source"] for source in outcome.manifest["data"])).rstrip(".")
     if spec.measure == "time":
         return f"Data: {what}. Least of several repetitions, on {outcome.manifest['machine']['cores']} cores."
-    several = f" on {spec.instances} instances" if spec.instances > 1 else ""
-    return f"Data: {what}.\nT = {spec.horizon:,}, {spec.trials} trials{several}; mean and its 95% interval (bootstrap)."
-
-
-def check_figures(name: str, figures: Mapping[str, Mapping[str, Any]], columns: Sequence[str]) -> None:
-    """Refuse a figure that could not be drawn, before the work."""
-    for figure, spec in figures.items():
-        where = f"{name}.toml, [figures.{figure}]"
-        checks.named(f"{where} kind", spec.get("kind"), dict.fromkeys(KINDS))
-        for key in spec:
-            if key not in KEYS:
-                raise UnknownNameError.among(where, key, KEYS)
-        for y in _listed(spec.get("y", "microseconds")):
-            checks.named(f"{where} y", y, dict.fromkeys((*METRICS, "microseconds")))
-        for column in [
-            *_listed(spec.get("x", [])),
-            *(c for k in ("panels", "rows", "columns") for c in spec.get(k, [])),
-        ]:
-            checks.named(f"{where} columns", column, dict.fromkeys(columns))
-        if spec["kind"] in ("final", "times") and "x" not in spec:
-            raise ArgumentError.of(where, "x, a setting of the grid", Words("none"), "Write x = ....")
+    instances = len(np.unique(outcome.table["instance"]))
+    several = f" on {instances} instances" if instances > 1 else ""
+    shown = "mean" if kind == "heat" else "mean and its 95% interval (bootstrap)"
+    return f"Data: {what}. T = {spec.horizon:,}, {spec.trials} trials{several}; {shown}."
 
 
 def _curves(outcome: Outcome, spec: Mapping[str, Any]) -> "Figure":
@@ -183,12 +167,11 @@ def _heat(outcome: Outcome, spec: Mapping[str, Any]) -> "Figure":
     for axes, name in zip(grid, names, strict=True):
         own = table.where(policy=name)
         cells = np.array([[_cell(own, spec, r, c, metric) for c, _ in columns] for r, _ in rows])
-        axes.imshow(np.log1p(np.maximum(cells, 0)), cmap="Blues", aspect="auto")
+        shade = np.sign(cells) * np.log1p(np.abs(cells))
+        image = axes.imshow(shade, cmap="Blues", aspect="auto")
         for (i, j), value in np.ndenumerate(cells):
-            dark = np.log1p(max(value, 0)) > 0.6 * np.log1p(cells.max())
-            axes.text(
-                j, i, readable(float(value)), ha="center", va="center", size=7, color="white" if dark else "black"
-            )
+            ink = "white" if image.norm(shade[i, j]) > 0.6 else "black"
+            axes.text(j, i, readable(float(value)), ha="center", va="center", size=7, color=ink)
         axes.set_xticks(range(len(columns)), ["\n".join(map(_short, c)) for c, _ in columns], size=7)
         axes.set_yticks(range(len(rows)), [", ".join(map(_short, r)) for r, _ in rows], size=7)
         _frame_primary(axes, outcome, spec, [r for r, _ in rows], [c for c, _ in columns])
@@ -213,18 +196,19 @@ def _frame_primary(axes: "Axes", outcome: Outcome, spec: Mapping[str, Any], rows
 
 
 def _times(outcome: Outcome, spec: Mapping[str, Any]) -> "Figure":
+    from matplotlib.ticker import NullLocator
+
     table = outcome.table
     figure, grid = _grid(1, 1)
     axes = grid[0][0]
     for name, colour, line in _looks(table, spec):
         own = table.where(policy=name)
         x, y = own[spec["x"]].astype(float), own["microseconds"]
-        top = x >= np.median(x)
-        slope = np.polyfit(np.log(x[top]), np.log(y[top]), 1)[0]
-        axes.plot(x, y, color=colour, ls=line, marker="o", ms=4, label=f"{name}: $n^{{{slope:.2f}}}$")
+        axes.plot(x, y, color=colour, ls=line, marker="o", ms=4, label=f"{name}: $n^{{{exponent(x, y):.2f}}}$")
     axes.set_xscale("log")
     axes.set_yscale("log")
-    axes.xaxis.set_minor_formatter("")
+    axes.set_xticks(ticks := sorted({float(v) for v in table.values(spec["x"])}), [f"{v:,.0f}" for v in ticks], size=7)
+    axes.xaxis.set_minor_locator(NullLocator())
     axes.legend(
         frameon=False, fontsize=8, title="exponent over the upper\nhalf of the range", title_fontsize=8, loc=(1, 0.3)
     )
@@ -232,17 +216,21 @@ def _times(outcome: Outcome, spec: Mapping[str, Any]) -> "Figure":
     return figure
 
 
-_KINDS = {"curves": _curves, "final": _final, "dots": _dots, "heat": _heat, "times": _times}
+KINDS = {"curves": _curves, "final": _final, "dots": _dots, "heat": _heat, "times": _times}
 
 
 def _panels(outcome: Outcome, spec: Mapping[str, Any]) -> list[tuple[str, Table]]:
     """A table for each combination of the panels' settings, with what to write above it."""
     names = list(spec.get("panels", []))
     table = outcome.table.where(**_fixed(outcome, names))
-    return [
-        (", ".join(f"{_word(n)}: {v}" for n, v in zip(names, key, strict=True)), part)
-        for key, part in table.groups(*names)
-    ]
+    return [(_heading(names, key, part, outcome.table), part) for key, part in table.groups(*names)]
+
+
+def _heading(names: Sequence[str], key: Sequence[Any], part: Table, whole: Table) -> str:
+    """What a panel shows; and of how many instances, where that is not all."""
+    text = ", ".join(f"{_word(name)}: {value}" for name, value in zip(names, key, strict=True))
+    instances = len(np.unique(part["instance"]))
+    return text if instances == len(np.unique(whole["instance"])) else f"{text} ({instances} instances)"
 
 
 def _fixed(outcome: Outcome, shown: Sequence[str]) -> dict[str, Any]:
@@ -255,7 +243,8 @@ def _looks(table: Table, spec: Mapping[str, Any]) -> list[tuple[str, str, str]]:
     names = [name for name in table.values("policy") if name in spec.get("policies", [name])]
     if all(name in LOOKS for name in names):
         return [(name, *LOOKS[name]) for name in names]
-    return [(name, OTHERS[i % len(OTHERS)], "-") for i, name in enumerate(names)]
+    dashes = ("-", "--", "-.", ":")  # so that lines that coincide are both seen
+    return [(name, OTHERS[i % len(OTHERS)], dashes[i % len(dashes)]) for i, name in enumerate(names)]
 
 
 def _grid(rows: int, columns: int, height: float = 3.3) -> tuple["Figure", Any]:
@@ -264,10 +253,10 @@ def _grid(rows: int, columns: int, height: float = 3.3) -> tuple["Figure", Any]:
 
 
 def _scale(axes: "Axes", spec: Mapping[str, Any]) -> None:
-    if spec.get("log") in (True, "xy", "y"):
+    if spec.get("log") in ("xy", "y"):
         axes.set_yscale("symlog", linthresh=LINEAR_TO)
         axes.set_ylabel(f"{axes.get_ylabel()} (log beyond {LINEAR_TO})")
-    if spec.get("log") in (True, "xy", "x"):
+    if spec.get("log") in ("xy", "x"):
         axes.set_xscale("log")
 
 

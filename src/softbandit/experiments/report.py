@@ -7,13 +7,13 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from softbandit.experiments.claims import CONDITIONALLY, FAILS, HOLDS, Verdict
+from softbandit.experiments.claims import CONDITIONALLY, FAILS, HOLDS, UNJUDGED, Verdict
 from softbandit.experiments.runner import Outcome
 from softbandit.experiments.statistics import interval, units
 from softbandit.experiments.tables import METRICS, Table, label
 from softbandit.files import replacing
 
-BADGES = {HOLDS: "good", CONDITIONALLY: "partly", FAILS: "bad"}
+BADGES = {HOLDS: "good", CONDITIONALLY: "partly", FAILS: "bad", UNJUDGED: "none"}
 STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto; padding: 0 1rem; color: #222; }
 h1 { font-size: 1.7rem; } h2 { margin-top: 3rem; border-bottom: 1px solid #ddd; } h3 { margin-top: 2rem; }
@@ -23,7 +23,8 @@ td.number { text-align: right; font-variant-numeric: tabular-nums; }
 img { max-width: 100%; height: auto; } figure { margin: 1.5rem 0; } blockquote { margin: 0.5rem 0; color: #555; }
 .badge { border-radius: 0.3rem; padding: 0.1rem 0.5rem; white-space: nowrap; font-size: 0.85rem; font-weight: 600; }
 .good { background: #d4edda; color: #14532d; } .partly { background: #fff3cd; color: #664d03; }
-.bad { background: #f8d7da; color: #721c24; } .small { font-size: 0.85rem; color: #555; }
+.bad { background: #f8d7da; color: #721c24; } .none { background: #eee; color: #444; }
+.small { font-size: 0.85rem; color: #555; }
 code, pre { background: #f6f6f6; font-size: 0.85rem; } pre { padding: 0.8rem; overflow-x: auto; }
 details { margin: 0.4rem 0; } summary { cursor: pointer; color: #0072b2; }
 """
@@ -35,7 +36,7 @@ def write_report(
     """Write the report; figures are taken from the experiments' folders."""
     parts = [f"<h1>{escape(title)}</h1>", _summary(outcomes, verdicts)]
     if verdicts:
-        parts += ["<h2>Claims</h2>", _claims(verdicts)]
+        parts += ["<h2>Claims</h2>", _claims(verdicts, {name for o in outcomes for name in o.spec.figures})]
     parts += ["<h2>Experiments</h2>", *(_experiment(o, [v for v in verdicts if _of(v, o)]) for o in outcomes)]
     parts += ["<h2>How it was made</h2>", _making(outcomes, command)]
     page = f"<!doctype html><html lang='en'><meta charset='utf-8'><title>{escape(title)}</title>"
@@ -65,15 +66,20 @@ def _badge(verdict: str) -> str:
     return f"<span class='badge {BADGES[verdict]}'>{verdict}</span>"
 
 
-def _claims(verdicts: Sequence[Verdict]) -> str:
+def notes(verdict: Verdict) -> list[str]:
+    """What goes with a verdict: its condition, and whether the data are the paper's."""
+    return [text for text in (verdict.condition, "on stand-in data" if verdict.stand_in else "") if text]
+
+
+def _claims(verdicts: Sequence[Verdict], figures: set[str]) -> str:
     """One row a claim: the sentence, the paper's number, ours, the verdict, the figure."""
     rows = [
         (
             f"<b>{escape(v.claim.name)}</b><blockquote>{escape(v.claim.sentence)}</blockquote>",
             escape(v.claim.paper),
             escape(v.ours),
-            _badge(v.verdict) + (f"<div class='small'>{escape(v.condition)}</div>" if v.condition else ""),
-            f"<a href='#{v.claim.figure}'>{v.claim.figure}</a>",
+            _badge(v.verdict) + "".join(f"<div class='small'>{escape(text)}</div>" for text in notes(v)),
+            f"<a href='#{v.claim.figure}'>{v.claim.figure}</a>" if v.claim.figure in figures else v.claim.figure,
         )
         for v in verdicts
     ]
@@ -111,9 +117,10 @@ def _evidence(verdict: Verdict) -> str:
     rows = []
     for where, evidence in verdict.evidence:
         details = "".join(f"<div class='small'>{escape(a)}: {escape(b)}</div>" for a, b in evidence.details)
-        rows.append((escape(where), escape(evidence.ours) + details, "yes" if evidence.holds else "no"))
+        holds = {True: "yes", False: "no", None: "not judged"}[evidence.holds]
+        rows.append((escape(where), escape(evidence.ours) + details, holds))
     head = f"{_badge(verdict.verdict)} <b>{escape(verdict.claim.name)}</b> (paper: {escape(verdict.claim.paper)})"
-    rule = f"<div class='small'>Holds if {escape(verdict.claim.rule)}.</div>"
+    rule = f"<div class='small'>Holds if {escape(verdict.claim.rule.words)}.</div>"
     table = _table(("Where", "Ours", "Holds"), rows)
     return f"<details><summary>{head}</summary>{rule}{table}</details>"
 
@@ -139,7 +146,8 @@ def _plain(name: str) -> str:
 
 def _symbol(metric: str) -> str:
     """R_+ rather than the words of an axis."""
-    return {"regret": "R", "strong_regret": "R_+", "violation": "V", "positive_violation": "sum [g]_+"}.get(metric, "N")
+    symbols = ("R", "R_+", "V", "sum [g]_+", "N", "arms tried")
+    return dict(zip(METRICS, symbols, strict=True))[metric]
 
 
 def _settings(outcome: Outcome) -> str:

@@ -1,16 +1,20 @@
 """The paper's experiments, and the way from a file to figures and a report."""
 
+import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any, NamedTuple
 
 from softbandit import checks
 from softbandit.errors import FileError
 from softbandit.experiments import figures_results
 from softbandit.experiments.claims import Verdict, judge
 from softbandit.experiments.claims_paper import CLAIMS
+from softbandit.experiments.figures_check import check_figures
 from softbandit.experiments.report import write_report
-from softbandit.experiments.runner import Outcome, check, run, work, write_json
+from softbandit.experiments.runner import Outcome, check, earlier, run, write_json
 from softbandit.experiments.spec import Experiment, load
+from softbandit.files import replacing
 
 FOLDER = Path(__file__).parent / "paper"
 PAPER = (
@@ -36,36 +40,74 @@ PAPER = (
 FORMATS = ("png", "pdf")
 
 
-def paper(quick: bool = False, only: Sequence[str] = (), trials: int | None = None) -> list[Experiment]:
-    """The paper's experiments, or those named: by their own name or by a figure's."""
-    every = [load(FOLDER / f"{name}.toml", quick, trials) for name in PAPER]
-    of = {name: spec.name for spec in every for name in (spec.name, *spec.figures)}
-    chosen = {checks.named("--only", name, of) for name in only} or set(PAPER)
-    return [spec for spec in every if spec.name in chosen]
+def paper(quick: bool = False, trials: int | None = None) -> list[Experiment]:
+    """The paper's experiments."""
+    return [load(FOLDER / f"{name}.toml", quick, trials) for name in PAPER]
+
+
+def chosen(specs: Sequence[Experiment], only: Sequence[str]) -> list[Experiment]:
+    """Those named, by their own name or by a figure's; all, if none is."""
+    of = {name: spec.name for spec in specs for name in (spec.name, *spec.figures)}
+    names = {checks.named("--only", name, of) for name in only} or {spec.name for spec in specs}
+    return [spec for spec in specs if spec.name in names]
+
+
+class Listener(NamedTuple):
+    """Who is told how far it is."""
+
+    begin: Callable[[Experiment], None] = lambda spec: None
+    progress: Callable[[int], None] = lambda done: None
+    done: Callable[[Outcome], None] = lambda outcome: None
+
+
+SILENT = Listener()
 
 
 def execute(
     specs: Sequence[Experiment],
     out: Path,
-    data: str | None,
-    backend: str,
-    jobs: int,
-    begin: Callable[[Experiment, int], None],
-    progress: Callable[[int], None],
-    done: Callable[[Outcome], None],
+    data: str | None = None,
+    backend: str = "local",
+    jobs: int = 1,
+    listener: Listener = SILENT,
 ) -> list[Outcome]:
     """Run experiments, each with its figures, and keep them as they finish; all are checked before the first is run."""
     for spec in specs:
-        figures_results.check_figures(spec.name, spec.figures, (*spec.grid, "maximiser"))
+        check_figures(spec)
     sources = [check(spec, data) for spec in specs]
+    prepare_folder(out)
     outcomes = []
     for spec, source in zip(specs, sources, strict=True):
-        begin(spec, work(spec))
-        outcome = run(spec, out, data, backend, jobs, progress, source)
+        listener.begin(spec)
+        outcome = run(spec, out, data, backend, jobs, listener.progress, source)
         draw(outcome)
-        done(outcome)
+        listener.done(outcome)
         outcomes.append(outcome)
     return outcomes
+
+
+def prepare_folder(out: Path) -> None:
+    """Find out before the work that its results can be written."""
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=out):
+            pass
+    except OSError as error:
+        raise FileError(f"{out}: expected a folder to write to, got {error}. Name another with --out.") from error
+
+
+def with_earlier(
+    specs: Sequence[Experiment], outcomes: Sequence[Outcome], out: Path, data: str | None
+) -> list[Outcome]:
+    """These outcomes and what earlier runs have left of the other experiments, in order."""
+    found = {outcome.spec.name: outcome for outcome in outcomes}
+    for spec in specs:
+        if spec.name not in found and (out / spec.name / "manifest.json").exists():
+            outcome = earlier(spec, out, check(spec, data))
+            if outcome is not None:
+                draw(outcome)
+                found[spec.name] = outcome
+    return [found[spec.name] for spec in specs if spec.name in found]
 
 
 def draw(outcome: Outcome) -> None:
@@ -73,11 +115,8 @@ def draw(outcome: Outcome) -> None:
     for name in outcome.spec.figures:
         figure = figures_results.draw(outcome, name)
         for kind in FORMATS:
-            path = outcome.folder / f"{name}.{kind}"
-            try:
-                figure.savefig(path, metadata={"CreationDate": None} if kind == "pdf" else None)
-            except OSError as error:
-                raise FileError(f"{path} could not be written: {error}.") from error
+            with replacing(outcome.folder / f"{name}.{kind}") as file:
+                figure.savefig(file, format=kind, metadata={"CreationDate": None} if kind == "pdf" else None)
 
 
 def verdicts(outcomes: Sequence[Outcome]) -> list[Verdict]:
@@ -88,12 +127,13 @@ def verdicts(outcomes: Sequence[Outcome]) -> list[Verdict]:
 
 def report(outcomes: Sequence[Outcome], judged: Sequence[Verdict], title: str, out: Path, command: str) -> Path:
     """Write index.html, and the verdicts as claims.json for programs; the path of the first."""
-    out.mkdir(parents=True, exist_ok=True)
-    rows = [
-        {"claim": v.claim.name, "paper": v.claim.paper, "ours": v.ours, "verdict": v.verdict, "condition": v.condition}
-        for v in judged
-    ]
-    if judged:
-        write_json(out / "claims.json", rows)
+    prepare_folder(out)
+    write_json(out / "claims.json", [_plain(verdict) for verdict in judged])
     write_report(out / "index.html", title, outcomes, judged, command)
     return out / "index.html"
+
+
+def _plain(v: Verdict) -> dict[str, Any]:
+    evidence = [{"where": where, **found._asdict()} for where, found in v.evidence]
+    named = {"claim": v.claim.name, "sentence": v.claim.sentence, "rule": v.claim.rule.words, "paper": v.claim.paper}
+    return {**named, "verdict": v.verdict, "condition": v.condition, "stand_in": v.stand_in, "evidence": evidence}

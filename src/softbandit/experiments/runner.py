@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import softbandit
 from softbandit.errors import FileError, SoftbanditError
 from softbandit.experiments.build import forget_problems
-from softbandit.experiments.cells import Cell, cells, join, play, prepare
+from softbandit.experiments.cells import Cell, cells, engine, join, play, prepare
 from softbandit.experiments.spec import Experiment
 from softbandit.experiments.tables import Table
 from softbandit.files import replacing
@@ -54,8 +54,8 @@ def run(
 ) -> Outcome:
     """Run an experiment, or take what an earlier run has left of the same one; `sources` is what `check` gave."""
     sources = check(spec, data) if sources is None else sources
-    key, folder = _key(spec, sources), out / spec.name
-    finished = _finished(spec, folder, key)
+    folder = out / spec.name
+    finished = earlier(spec, out, sources)
     if finished is not None:
         progress(work(spec))
         return finished
@@ -65,11 +65,12 @@ def run(
     folder.mkdir(parents=True, exist_ok=True)
     table.write(folder / table_name(spec))
     manifest = {
-        "key": key,
+        "key": _key(spec, sources),
         "spec": asdict(spec),
         "data": sources,
         "versions": _versions(),
         "code": _code(),
+        "engine": engine(spec),
         "machine": {"system": platform.platform(), "processor": platform.machine(), "cores": os.cpu_count()},
         "finished": datetime.now(UTC).isoformat(timespec="seconds"),
         "seconds": round(time.perf_counter() - begun, 1),
@@ -120,11 +121,13 @@ def _play_all(parts: list[Cell], data: str | None, backend: str, jobs: int, prog
     return (done[index] for index in range(len(parts)))
 
 
-def _finished(spec: Experiment, folder: Path, key: str) -> Outcome | None:
+def earlier(spec: Experiment, out: Path, sources: list[dict[str, str]]) -> Outcome | None:
     """What an earlier run has left, if it is whole and of the same experiment."""
+    folder = out / spec.name
     try:
         manifest = json.loads((folder / "manifest.json").read_text())
-        if manifest["key"] != key or manifest["table"]["sha256"] != _file_hash(folder / table_name(spec)):
+        same = manifest["key"] == _key(spec, sources) and {"seconds", "finished", "versions"} <= set(manifest)
+        if not same or manifest["table"]["sha256"] != _file_hash(folder / table_name(spec)):
             return None
         return Outcome(spec, Table.read(folder / table_name(spec)), manifest, folder, reused=True)
     except (OSError, ValueError, KeyError, TypeError):
@@ -132,7 +135,9 @@ def _finished(spec: Experiment, folder: Path, key: str) -> Outcome | None:
 
 
 def _key(spec: Experiment, sources: list[dict[str, str]]) -> str:
-    content = json.dumps([asdict(spec), softbandit.__version__, _code(), sources], sort_keys=True)
+    """Hash of what decides the numbers: not of titles and figures."""
+    decides = {key: value for key, value in asdict(spec).items() if key not in ("title", "about", "figures", "primary")}
+    content = json.dumps([decides, softbandit.__version__, _code(), sources], sort_keys=True)
     return hashlib.sha256(content.encode()).hexdigest()
 
 

@@ -32,6 +32,7 @@ trials = 10
 """
 
 import itertools
+import math
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
@@ -41,9 +42,13 @@ from typing import Any
 from softbandit import checks
 from softbandit.baselines import POLICIES
 from softbandit.errors import ArgumentError, FileError, UnknownNameError, Words
+from softbandit.experiments.tables import METRICS, label
 from softbandit.problems.registry import PROBLEMS
 
 MEASURES = ("scores", "time")
+ENGINES = ("numpy", "jax", "auto")
+RESERVED = {"policy", "only", "instance", "trial", "round", "maximiser", "horizon", "seed", *METRICS}
+MOST_PARTS = 100_000  # a part is a policy on an instance at a point of the grid
 TABLES = ("problem", "settings", "policies", "grid", "primary", "figures", "quick")
 
 
@@ -60,7 +65,7 @@ class Experiment:
     instances: int = 1
     seed: int = 0
     points: int = 60  # of a curve, spaced evenly; and as many spaced geometrically
-    engine: str = "numpy"
+    engine: str = "auto"  # JAX where it is installed: the cells share what is compiled
     measure: str = "scores"  # or "time": microseconds a trial-round
     about: str = ""
     settings: Mapping[str, Any] = field(default_factory=dict)
@@ -89,45 +94,91 @@ def load(path: Path, quick: bool = False, trials: int | None = None) -> Experime
 
 def parse(content: Mapping[str, Any], name: str, quick: bool = False, trials: int | None = None) -> Experiment:
     """The experiment that a file's content describes, or an error that names the place."""
-    known = {f.name for f in fields(Experiment)} - {"name"} | {"quick"}
-    for section in (content, content.get("quick", {})):
+    where = f"{name}.toml"
+    known = {f.name for f in fields(Experiment)} - {"name"}
+    short = _table(where, content, "quick")
+    for section, names in ((content, known | {"quick"}), (short, known)):
         for key in section:
-            if key not in known:
-                raise UnknownNameError.among(f"{name}.toml", key, known)
-    chosen = {**content, **(content.get("quick", {}) if quick else {})}
+            if key not in names:
+                raise UnknownNameError.among(where, key, names)
+    chosen = {**content, **(short if quick else {})}
     chosen.pop("quick", None)
     if trials is not None:
         chosen["trials"] = trials
     for key in ("title", "problem", "policies", "horizon"):
         if key not in chosen:
-            raise ArgumentError.of(f"{name}.toml", f"a {key}", Words("none"), f"Write {key} = ..., or [{key}].")
+            raise ArgumentError.of(where, f"a {key}", Words("none"), f"Write {key} = ..., or [{key}].")
     for key in TABLES:
-        if not isinstance(chosen.get(key, {}), Mapping):
-            raise ArgumentError.of(f"{name}.toml, {key}", "a table", chosen[key], f"Write it as [{key}].")
-    return _checked(Experiment(name=name, **chosen))
+        _table(where, chosen, key)
+    _check(where, chosen)
+    firsts = {key: values[0] for key, values in chosen.get("grid", {}).items()}
+    return Experiment(name=name, **{**chosen, "primary": {**firsts, **chosen.get("primary", {})}})
 
 
-def _checked(spec: Experiment) -> Experiment:
-    where = f"{spec.name}.toml"
+def _table(where: str, content: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    found = content.get(key, {})
+    if not isinstance(found, Mapping):
+        raise ArgumentError.of(f"{where}, {key}", "a table", found, f"Write it as [{key}].")
+    return found
+
+
+def _check(where: str, chosen: Mapping[str, Any]) -> None:
+    for key in ("title", "about"):
+        if not isinstance(chosen.get(key, ""), str):
+            raise ArgumentError.of(f"{where}, {key}", "text", chosen[key], "Write it in quotes.")
     for key in ("horizon", "trials", "instances", "points"):
-        checks.whole(f"{where}, {key}", getattr(spec, key), least=1)
-    checks.whole(f"{where}, seed", spec.seed, least=0)
-    checks.named(f"{where}, measure", spec.measure, dict.fromkeys(MEASURES))
-    checks.named(f"{where}, [problem] kind", spec.problem.get("kind"), PROBLEMS)
-    if not spec.policies:
-        raise ArgumentError.of(f"{where}, policies", "at least one", Words("none"), "Write [policies.ckb-ucb].")
-    for label, own in spec.policies.items():
-        if not isinstance(own, Mapping):
-            raise ArgumentError.of(f"{where}, {label}", "a table", own, f"Write it as [policies.{label}].")
-        checks.named(f"{where}, [policies.{label}] policy", own.get("policy", label), POLICIES)
-        for key in own.get("only", {}):
-            checks.named(f"{where}, [policies.{label}] only", key, spec.grid)
-    for key, values in spec.grid.items():
+        checks.whole(f"{where}, {key}", chosen.get(key, 1), least=1, most=10**9)
+    checks.whole(f"{where}, seed", chosen.get("seed", 0), least=0)
+    checks.named(f"{where}, measure", chosen.get("measure", "scores"), dict.fromkeys(MEASURES))
+    checks.named(f"{where}, engine", chosen.get("engine", "auto"), dict.fromkeys(ENGINES))
+    checks.named(f"{where}, [problem] kind", chosen["problem"].get("kind"), PROBLEMS)
+    if "seed" in chosen["problem"] and chosen.get("instances", 1) > 1:
+        remedy = "Write seed at the top: the instances' problems have seeds seed, seed + 1, ..."
+        raise ArgumentError.of(f"{where}, [problem] seed", "none with several instances", chosen["problem"], remedy)
+    for table in ("problem", "settings", "grid"):
+        for key, value in chosen.get(table, {}).items():
+            _check_entry(f"{where}, [{table}]", table, key, value)
+    _check_grid(where, chosen.get("grid", {}), chosen.get("primary", {}))
+    _check_policies(where, chosen["policies"], chosen.get("grid", {}))
+    combinations = math.prod(map(len, chosen.get("grid", {}).values()))
+    parts = combinations * len(chosen["policies"]) * min(chosen.get("instances", 1), chosen.get("trials", 1))
+    if parts > MOST_PARTS:
+        raise ArgumentError.of(where, f"at most {MOST_PARTS:,} parts", Words(f"{parts:,}"), "Make the grid smaller.")
+
+
+def _check_entry(where: str, table: str, key: str, value: Any) -> None:
+    """Keys that would clash with a table's columns, and values that TOML has and settings have not."""
+    if table != "problem" and key in RESERVED:
+        remedy = "It is a column of the results, or belongs to one policy: write it under [policies.NAME]."
+        raise ArgumentError.of(where, "the name of a setting", key, remedy)
+    parts = value if isinstance(value, list) else value.values() if isinstance(value, Mapping) else [value]
+    for part in parts:
+        if not isinstance(part, (str, int, float)):
+            raise ArgumentError.of(f"{where} {key}", "text, numbers or true and false", part, "Write one of them.")
+
+
+def _check_grid(where: str, grid: Mapping[str, Any], primary: Mapping[str, Any]) -> None:
+    for key, values in grid.items():
         if not isinstance(values, list) or not values:
             raise ArgumentError.of(f"{where}, [grid] {key}", "a list of values", values, "Write it in brackets.")
-    for key, value in spec.primary.items():
-        if key not in spec.grid:
-            raise UnknownNameError.among(f"{where}, [primary]", key, spec.grid)
-        if value not in spec.grid[key]:
-            raise ArgumentError.of(f"{where}, [primary] {key}", f"one of {spec.grid[key]}", value, "Choose one.")
-    return spec
+        if len(set(map(label, values))) < len(values):
+            raise ArgumentError.of(f"{where}, [grid] {key}", "different values", values, "Remove one of the same.")
+    for key, value in primary.items():
+        if key not in grid:
+            raise UnknownNameError.among(f"{where}, [primary]", key, grid)
+        if value not in grid[key]:
+            raise ArgumentError.of(f"{where}, [primary] {key}", f"one of {grid[key]}", value, "Choose one.")
+
+
+def _check_policies(where: str, policies: Mapping[str, Any], grid: Mapping[str, Any]) -> None:
+    if not policies:
+        raise ArgumentError.of(f"{where}, policies", "at least one", Words("none"), "Write [policies.ckb-ucb].")
+    for name, own in policies.items():
+        place = f"{where}, [policies.{name}]"
+        if not isinstance(own, Mapping):
+            raise ArgumentError.of(place, "a table", own, f"Write it as [policies.{name}].")
+        checks.named(f"{place} policy", own.get("policy", name), POLICIES)
+        for key, values in _table(place, own, "only").items():
+            checks.named(f"{place} only", key, grid)
+            if not isinstance(values, list) or not set(map(label, values)) & set(map(label, grid[key])):
+                raise ArgumentError.of(f"{place} only {key}", f"some of {grid[key]}", values, "List some of them.")

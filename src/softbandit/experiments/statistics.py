@@ -93,3 +93,9 @@ def growth(values: Floats, rounds: tuple[float, float]) -> float:
     if late <= 0:
         return 0.0
     return float(np.log(late / early) / np.log(rounds[1] / rounds[0])) if early > 0 else float("inf")
+
+
+def exponent(x: Floats, y: Floats) -> float:
+    """p in y ~ x^p, by least squares over the upper half of the range, where a constant part is small."""
+    top = x >= np.median(x)
+    return float(np.polyfit(np.log(x[top]), np.log(y[top]), 1)[0])

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from softbandit.errors import FileError, UnknownNameError
 from softbandit.files import replacing
 
-METRICS = ("regret", "strong_regret", "violation", "positive_violation", "violated_rounds")
+METRICS = ("regret", "strong_regret", "violation", "positive_violation", "violated_rounds", "arms_tried")
 NUMBERS = ("instance", "trial", "round", *METRICS, "microseconds")
 
 

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from softbandit.arrays import Array, namespace
+from softbandit.arrays import Array, at, namespace
 from softbandit.features import Features
 
 
@@ -45,21 +45,19 @@ def condition(features: Features, regularisation: float, posterior: Finite, arm:
     """The posterior after seeing y (b x k) at arm (b), by Potter's square-root update."""
     xp = namespace(posterior.mu)
     L, mu, var, gain = posterior
-    rows = xp.arange(arm.shape[0])
     v = xp.vecmat(features.phi[arm], L)  # L^T phi(x)
     s = xp.vecdot(v, v)  # k_{t-1}(x, x)
-    d = regularisation + s
-    q = xp.matvec(L, v)
-    k = xp.matvec(features.phi, q)  # k_{t-1}(., x) over all arms
-    shrink = 1 / (d + xp.sqrt(regularisation * d))  # = (1 - sqrt(lambda / d)) / s, and right at s = 0
-    error = (y - mu[rows, :, arm]) / d[:, None]
-    outer = xp.einsum("bi,bj->bij", shrink[:, None] * q, v)
-    return Finite(
-        root=L - outer,
-        mu=mu + error[:, :, None] * k[:, None, :],
-        var=xp.maximum(var - k * k / d[:, None], 0.0),
-        gain=gain + 0.5 * xp.log1p(s / regularisation),
-    )
+    root_d = xp.sqrt(regularisation + s)[:, None]
+    q = xp.matvec(L, v) / root_d
+    k = xp.matvec(features.phi, q)  # k_{t-1}(., x) / sqrt(d), over all arms
+    error = (y - at(mu, arm)) / root_d
+    shrunk = q / (root_d + xp.sqrt(regularisation))  # = L v (1 - sqrt(lambda / d)) / s, and right at s = 0
+    # Sums are taken into their first term: large arrays that come and go cost more than the arithmetic.
+    root = xp.einsum("bi,bj->bij", -shrunk, v)
+    root += L
+    mean = xp.einsum("bk,bn->bkn", error, k)
+    mean += mu
+    return Finite(root, mean, xp.maximum(var - k * k, 0.0), gain + 0.5 * xp.log1p(s / regularisation))
 
 
 @dataclass(frozen=True)
@@ -79,7 +77,7 @@ class Belief:
     def correlated(self, z: Array) -> Array:
         """Standard normal z (trials, outputs, rank) -> functions ~ N(0, k_t) over the arms."""
         xp = namespace(z)
-        return xp.matvec(self._phi, xp.matvec(self._root[:, None], z))
+        return z @ xp.matrix_transpose(self._root) @ self._phi.T
 
 
 def belief(features: Features, posterior: Finite, outputs: slice) -> Belief:

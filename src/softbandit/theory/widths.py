@@ -4,7 +4,7 @@ Widths are signed, so that mu + beta sigma is optimistic: up for the reward, dow
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -46,36 +46,52 @@ class TheoryWidth:
     log_term: float  # ln((m + 1) / alpha)
 
     def __call__(self, t: int, gain: Array) -> Array:
-        return self.bound + self.noise * namespace(gain).sqrt(2 * (gain[:, None] + (1 + self.log_term)))
+        return self.bound + self.noise * namespace(gain).sqrt(2 * (gain + (1 + self.log_term)))[:, None]
 
 
 @dataclass(frozen=True, eq=False)
 class GivenWidth:
-    """A user's own: a number, one for each output, or a function of t that gives either."""
+    """A user's own numbers: one row for all rounds, or one a round."""
 
-    rule: float | Sequence[float] | Callable[[int], Any]
+    signed: Floats  # (1, outputs) or (rounds, outputs)
+
+    def __call__(self, t: int, gain: Array) -> Array:
+        return self.signed if len(self.signed) == 1 else self.signed[t - 1][None]
+
+
+@dataclass(frozen=True, eq=False)
+class WidthFunction:
+    """A user's own function of t, which gives a number or one for each output."""
+
+    rule: Callable[[int], Any]
     sign: Floats  # (1 + m,)
     outputs: Array
 
     def __call__(self, t: int, gain: Array) -> Array:
-        if callable(self.rule) and not isinstance(t, (int, np.integer)):
-            remedy = "Run it with engine='numpy', or give the width as a number."
-            raise ArgumentError.of("width", "no function of t under a compiled engine", self.rule, remedy)
-        value = self.rule(t) if callable(self.rule) else self.rule
-        return (self.sign * checks.each_above("width", value, len(self.sign), least=0.0, strict=False))[
-            None, self.outputs
-        ]
+        return _signed(self.rule(t), self.sign)[None, self.outputs]
+
+    def table(self, rounds: int) -> GivenWidth:
+        """The same in rounds 1, ..., rounds, for an engine that cannot call it."""
+        return GivenWidth(np.concatenate([self(t, None) for t in range(1, rounds + 1)]))
 
 
 def width_rule(value: Any, bound: Floats, noise: Floats, sign: Floats, confidence: float) -> WidthRule:
     """What "theory", a number, numbers or a function of t stands for; sign carries the scale."""
+    if callable(value):
+        _signed(value(1), sign)  # refuse now what would fail later
+        return lambda outputs: WidthFunction(value, sign, outputs)
     if not isinstance(value, str):
-        GivenWidth(value, sign, np.arange(len(sign)))(1, None)  # refuse now what would fail later
-        return lambda outputs: GivenWidth(value, sign, outputs)
+        given = _signed(value, sign)[None]
+        return lambda outputs: GivenWidth(given[:, outputs])
     if value != "theory":
         raise UnknownNameError.among("width", value, ["theory"])
     log_term = math.log(len(bound) / confidence)
     return lambda outputs: TheoryWidth((sign * bound)[outputs], (sign * noise)[outputs], log_term)
+
+
+def _signed(value: Any, sign: Floats) -> Floats:
+    """The widths that a user gave, one for each output."""
+    return sign * checks.each_above("width", value, len(sign), least=0.0, strict=False)
 
 
 def checked_confidence(value: Any) -> float:

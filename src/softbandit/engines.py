@@ -1,0 +1,75 @@
+"""Which engine runs a simulation, and in blocks of how many trials."""
+
+import math
+import os
+from collections.abc import Sequence
+from importlib.util import find_spec
+
+import numpy as np
+
+from softbandit import checks
+from softbandit.arrays import Trials
+from softbandit.compiled import JaxEngine, on_cpu
+from softbandit.errors import ArgumentError
+from softbandit.policy import StepPolicy
+from softbandit.problems.problem import Problem
+from softbandit.problems.space import SpaceProblem
+from softbandit.rounds import COLUMNS, Engine, NumpyEngine, Options
+
+COMPILATION = 2.0  # seconds that JAX must save before "auto" takes it
+CALLS, ENTRY = 60e-6, 1e-9  # seconds that it saves a round, and besides for each of trials x arms x rank
+
+BLOCK_TRIALS, BLOCK_BYTES = 64, 2**22  # at most: what a core's caches serve well
+SPLIT_BYTES = 2**16  # at least: less is not worth a core of its own
+
+
+def choose(engine: str, step: StepPolicy, trials: int, rounds: int, options: Options) -> str:
+    """ "numpy" or "jax", after checking what was asked for."""
+    checks.named("engine", engine, dict.fromkeys(["numpy", "jax", "auto"]))
+    checks.named("draws", options.draws, dict.fromkeys(["host", "device"]))
+    checks.named("precision", options.precision, dict.fromkeys(["float64", "float32"]))
+    for column in options.keep:
+        checks.named("keep", column, dict.fromkeys(COLUMNS))
+    for name, value, usual in (("draws", options.draws, "host"), ("precision", options.precision, "float64")):
+        if engine != "jax" and value != usual:
+            raise ArgumentError.of(name, f"{usual!r} with engine={engine!r}", value, "Run it with engine='jax'.")
+    if engine != "auto":
+        return engine
+    return "jax" if find_spec("jax") is not None and seconds_saved(step, trials, rounds) > COMPILATION else "numpy"
+
+
+def seconds_saved(step: StepPolicy, trials: int, rounds: int) -> float:
+    """What JAX on a CPU is expected to save of NumPy's time, compilation apart: `benchmarks/engines.py auto`."""
+    entries = sum(group.features.phi.size for group in step.surrogate.groups)
+    return float(rounds * (CALLS + ENTRY * trials * entries))
+
+
+def make(engine: str, step: StepPolicy, problem: Problem | SpaceProblem, rounds: int, options: Options) -> Engine:
+    """The engine for that many rounds of one policy."""
+    if engine == "jax":
+        assert isinstance(problem, Problem)
+        return JaxEngine(step, problem, rounds, options)
+    return NumpyEngine(step, problem, options)
+
+
+def blocks(engine: str, step: StepPolicy, numbers: Sequence[int]) -> list[Trials]:
+    """The trials in blocks of one size, the last filled up with copies of a trial.
+
+    On a CPU, compiled blocks run side by side, one a core, and each stays in that core's
+    caches. An accelerator takes all trials at once, and so does NumPy, whose calls are too
+    short for that.
+    """
+    trials = np.fromiter(numbers, dtype=np.uint64, count=len(numbers))
+    if engine != "jax" or not on_cpu():
+        return [trials]
+    state = trial_bytes(step)
+    most = max(1, min(BLOCK_TRIALS, BLOCK_BYTES // state))
+    worthwhile = min(os.cpu_count() or 1, len(trials), len(trials) * state // SPLIT_BYTES)
+    size = math.ceil(len(trials) / max(worthwhile, math.ceil(len(trials) / most)))
+    return np.split(np.pad(trials, (0, -len(trials) % size), mode="edge"), math.ceil(len(trials) / size))
+
+
+def trial_bytes(step: StepPolicy) -> int:
+    """What one trial's posteriors take: a root of r x r, and a mean for each output and a variance over n arms."""
+    each = ((*group.features.phi.shape, len(group.outputs)) for group in step.surrogate.groups)
+    return sum(8 * (r * r + (k + 1) * n) for n, r, k in each)
