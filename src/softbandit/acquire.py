@@ -10,7 +10,7 @@ Without gradients step 2 samples ever smaller neighbourhoods of the best points.
 
 The paper asks for a maximiser within C / sqrt(t) in round t, which adds C sqrt(T) to the
 regret. A local search stops when a step gains less than a hundredth of that, and the last
-one far below. That the best hill was climbed is not proved: `gap` measures it against a grid.
+one to the end. That the best hill was climbed is not proved: `gap` measures it against a grid.
 """
 
 import math
@@ -31,7 +31,7 @@ STARTS = 8
 NEAR = 16  # best points so far
 AROUND = 4  # of them get company,
 COMPANY = 8  # this many points each
-JOINT_STEPS, ALONE_STEPS = 30, 50  # evaluations allowed of step 2
+JOINT_STEPS, ALONE_STEPS = 30, 100  # evaluations allowed of step 2
 APART = 0.1  # of two starts, relative to the domain's diagonal
 RADII = (0.1, 0.03, 0.01, 3e-3, 1e-3, 1e-4)  # of neighbourhoods where there are no gradients
 ROUNDS = 8  # of discrete steps
@@ -94,7 +94,7 @@ def _refined(objective: Objective, space: Domain, found: Found, rng: np.random.G
         return _zoomed(objective, space, found, starts, rng)
     ends = _climb(objective, space, starts, accuracy, JOINT_STEPS)
     found = found.more(ends, objective.value(ends))
-    end = _climb(objective, space, found.best[None], 1e-3 * accuracy, ALONE_STEPS)
+    end = _climb(objective, space, found.best[None], 1e-7 * accuracy, ALONE_STEPS)
     return found.more(end, objective.value(end))
 
 

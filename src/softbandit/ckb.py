@@ -18,6 +18,7 @@ from softbandit.theory.assumptions import Subject, Truth
 from softbandit.theory.ledger import Guarantees, assess
 from softbandit.theory.on_space import assess_on_space
 from softbandit.theory.slater import checked_slack, dual_cap, inverse_step
+from softbandit.threads import one_thread
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +97,8 @@ class CKB(StepPolicy):
     def decide(self, state: State, draws: Draws, among: Array | None = None) -> Choice:
         xp = namespace(state.dual)
         if self.continuous:
-            return self._decide_on_space(state, draws)
+            with one_thread():
+                return self._decide_on_space(state, draws)
         h = self.surrogate.estimate(state.posterior, state.round + 1, draws)  # line 2: f_t, g_t
         phi = self.dual_rule.price(state.dual)
         z, f_bar, g_bar = self._acquisition(h, phi)  # lines 3-5

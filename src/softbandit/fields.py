@@ -27,6 +27,7 @@ from softbandit.posterior.continuous import Anchored, Exact
 from softbandit.spaces import Domain
 from softbandit.surrogate import Output, alike
 from softbandit.theory.widths import Width, WidthRule
+from softbandit.threads import one_thread
 
 Pull = Callable[[Floats], Floats]
 """dz/dh (n, outputs) -> dz/dx (n, d)."""
@@ -166,10 +167,11 @@ class ContinuousSurrogate:
 
     def condition(self, posterior: Any, x: Floats, y: Floats) -> tuple[tuple[Anchored, ...], ...]:
         """After seeing y (b, 1 + m) at x (b, d)."""
-        return tuple(
-            tuple(each.condition(x[i], y[i, outputs]) for (outputs, _), each in zip(self.groups, own, strict=True))
-            for i, own in enumerate(posterior)
-        )
+        with one_thread():
+            return tuple(
+                tuple(each.condition(x[i], y[i, outputs]) for (outputs, _), each in zip(self.groups, own, strict=True))
+                for i, own in enumerate(posterior)
+            )
 
     def usable(self, posterior: Any) -> bool:
         """Whether every mean is a number."""
