@@ -103,8 +103,9 @@ def pick(eligible: Array, u: Array | None) -> Array:
 def pick_tied(tied: Array, top: Array, u: Array | None) -> Array:
     """`pick` among the tied entries, of which `top` (trials,) is the only one most of the time."""
     alone = namespace(tied).count_nonzero(tied) == len(top)
+    if isinstance(tied, np.ndarray):
+        return top if alone else pick(tied, u)
     return by_platform(
-        tied,
         cpu=lambda: branch(alone, lambda: top, lambda: pick(tied, u)),
         default=lambda: pick(tied, u),  # to ask whether it is alone would stop an accelerator
     )
@@ -126,7 +127,6 @@ def first_max(x: Array) -> Array:
         return x.argmax(axis=1)
     # Compiled for a CPU, the argmax of numbers takes ten times as long as a maximum and an argmax of truths.
     return by_platform(
-        x,
         cpu=lambda: (x >= x.max(axis=1)[:, None]).argmax(axis=1),
         default=lambda: x.argmax(axis=1),
     )
@@ -146,10 +146,8 @@ def branch(condition: Any, then: Callable[[], Any], otherwise: Callable[[], Any]
     return jax.lax.cond(condition, then, otherwise)
 
 
-def by_platform(x: Array, cpu: Callable[[], Array], default: Callable[[], Array]) -> Array:
-    """cpu() where x is NumPy's or compiled for a CPU, default() where it is compiled for an accelerator."""
-    if isinstance(x, np.ndarray):
-        return cpu()
+def by_platform(cpu: Callable[[], Array], default: Callable[[], Array]) -> Array:
+    """Compiled for a CPU, cpu(); compiled for an accelerator, default()."""
     import jax
 
     return jax.lax.platform_dependent(cpu=cpu, default=default)

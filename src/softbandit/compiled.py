@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from softbandit import philox
 from softbandit.arrays import POLICY, PROBLEM, Array, DrawCount, Draws, Trials, draw
 from softbandit.errors import DeviceError, MissingExtraError, Words
 from softbandit.parts import assemble, dissect
-from softbandit.policy import State, StepPolicy
+from softbandit.policy import Stage, State, StepPolicy
 from softbandit.problems.problem import Problem
 from softbandit.rounds import Columns, Options, play_round
 
@@ -36,12 +36,17 @@ class JaxEngine:
         self._bytes = sum(number.nbytes for number in numbers)
         with _on_device(self._bytes) as jax:
             self._across = _spread(jax, len(problem.arms), self._bytes)
-            self._numbers = [self._put(jax, number, axis=0) for number in numbers]
+            self._numbers = self._put(jax, numbers, axis=0)
+
+    def start(self, stage: Stage, trials: int, before: State | None) -> State:
+        """One trial's state is made here and sent; the others, which begin alike, are made from it on the device."""
+        one = stage.start(1, before)
+        with _on_device(self._bytes + trials * _bytes(one)) as jax:
+            state: State = _repeat(jax)(self._put(jax, one, axis=-1), trials)
+            return state
 
     def play(self, state: State, trials: Trials, first: int, count: int) -> tuple[State, Any]:
         with _on_device(self._bytes + _bytes(state)) as jax:
-            if isinstance(state.round, int):  # it comes from the host
-                state = jax.tree.map(lambda part: self._put(jax, np.asarray(part), axis=-1), state)
             streams = (self._step.draws(), POLICY), (self._problem.draws(), PROBLEM)
             draws = [self._draw(jax, need, trials, first, count, stream) for need, stream in streams]
             played: tuple[State, Any] = _play(jax)(self._form, self._options.keep, self._numbers, state, *draws)
@@ -52,14 +57,17 @@ class JaxEngine:
             columns: Columns = jax.device_get(seen)
             return columns
 
-    def _put(self, jax: Any, part: Array, axis: int) -> Array:
-        """An array on the device or, where there are several, on all: in pieces if it is over the arms on that axis."""
-        part = part.astype(self._kind, copy=False) if part.dtype.kind == "f" else part
-        if self._across is None:
-            return jax.numpy.array(part)
-        over_arms = part.ndim > 0 and part.shape[axis] == len(self._problem.arms)
-        names = (*[None] * (axis % part.ndim), "arms") if over_arms else ()
-        return jax.device_put(part, jax.sharding.NamedSharding(self._across, jax.sharding.PartitionSpec(*names)))
+    def _put(self, jax: Any, parts: Any, axis: int) -> Any:
+        """Arrays on the device or, where there are several, on all: in pieces, if over the arms on that axis."""
+
+        def place(part: Array) -> Any:
+            over_arms = part.ndim > 0 and part.shape[axis] == len(self._problem.arms)
+            names = (*[None] * (axis % part.ndim), "arms") if over_arms else ()
+            return jax.sharding.NamedSharding(self._across, jax.sharding.PartitionSpec(*names))
+
+        arrays = jax.tree.map(lambda part: _cast(np.asarray(part), self._kind), parts)
+        places = None if self._across is None else jax.tree.map(place, arrays)
+        return jax.device_put(arrays, places, may_alias=False)
 
     def _draw(self, jax: Any, need: DrawCount, trials: Trials, first: int, count: int, stream: int) -> Draws:
         if self._options.draws == "host":
@@ -69,10 +77,9 @@ class JaxEngine:
             rounds = jax.numpy.arange(first, first + count, dtype=word)
             key = word(self._options.seed), jax.numpy.asarray(trials)
             draws = _numbers(jax)(_words(jax)(*key, rounds, philox.blocks(need), word(stream)), need)
-        if self._kind == np.float64:
-            return draws
-        # The largest number below 1 must not be rounded to 1.
-        return Draws(draws.normal.astype(self._kind), draws.uniform.clip(0, 1 - 2.0**-24).astype(self._kind))
+        # In single precision the largest number below 1 must not become 1.
+        below = draws.uniform if self._kind == np.float64 else draws.uniform.clip(0, 1 - 2.0**-24)
+        return Draws(_cast(draws.normal, self._kind), _cast(below, self._kind))
 
 
 @lru_cache(maxsize=1)
@@ -91,6 +98,16 @@ def _play(jax: Any) -> Any:
         return state, {name: jax.numpy.swapaxes(column, 0, 1) for name, column in seen.items()}
 
     return jax.jit(play, static_argnums=(0, 1), donate_argnums=3)
+
+
+@lru_cache(maxsize=1)
+def _repeat(jax: Any) -> Any:
+    """A state for one trial as one for many; what is there for many already (a dual that goes on) as it is."""
+
+    def repeat(part: Array, trials: int) -> Array:
+        return part if part.ndim == 0 or len(part) == trials else jax.numpy.repeat(part, trials, axis=0)
+
+    return jax.jit(lambda state, trials: jax.tree.map(partial(repeat, trials=trials), state), static_argnums=1)
 
 
 @lru_cache(maxsize=1)
@@ -154,6 +171,11 @@ def on_cpu() -> bool:
     """Whether JAX's default device is one CPU."""
     jax = import_jax()
     return bool(jax.default_backend() == "cpu" and jax.device_count() == 1)
+
+
+def _cast(part: Array, kind: Any) -> Array:
+    """A float array in the precision to be used; any other as it is."""
+    return part if part.dtype.kind != "f" or part.dtype == kind else part.astype(kind)
 
 
 def _bytes(state: State) -> int:

@@ -5,6 +5,7 @@ A worker that is lost takes its tasks with it; they are run again, on workers th
 
 import logging
 import socket
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, TypeVar
@@ -67,7 +68,9 @@ def _submit(function: Callable[[Any], Any], tasks: Sequence[tuple[int, Any]], jo
 
     calls = [delayed(_numbered)(function, index, task) for index, task in tasks]
     if get_active_backend()[0].supports_return_generator:
-        yield from Parallel(n_jobs=jobs, return_as="generator_unordered", batch_size=1)(calls)
+        with warnings.catch_warnings():  # a worker that has grown large is replaced, which is no news
+            warnings.filterwarnings("ignore", "A worker stopped while some jobs", UserWarning)
+            yield from Parallel(n_jobs=jobs, return_as="generator_unordered", batch_size=1)(calls)
         return
     wave = 2 * effective_n_jobs(jobs)
     with Parallel(n_jobs=jobs, batch_size=1) as pool:  # one pool for all waves

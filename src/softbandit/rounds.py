@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from softbandit.arrays import POLICY, PROBLEM, Array, Draws, Trials, draw
-from softbandit.policy import State, StepPolicy
+from softbandit.policy import Stage, State, StepPolicy
 from softbandit.problems.problem import Problem
 from softbandit.problems.space import SpaceProblem
 
@@ -58,11 +58,14 @@ class Options:
 class Engine(Protocol):
     """Plays rounds of one policy on one problem."""
 
+    def start(self, stage: Stage, trials: int, before: State | None) -> State:
+        """The state at the stage's first round, after the stage before."""
+
     def play(self, state: State, trials: Trials, first: int, count: int) -> tuple[State, Any]:
         """Play rounds first, ..., first + count - 1 of the trials: the state afterwards, and what was seen."""
 
     def fetch(self, seen: Any) -> Columns:
-        """What was seen, in NumPy's arrays."""
+        """What was seen, in NumPy's arrays, as soon as it is there."""
 
 
 class NumpyEngine:
@@ -71,15 +74,21 @@ class NumpyEngine:
     def __init__(self, step: StepPolicy, problem: Problem | SpaceProblem, options: Options) -> None:
         self._step, self._problem, self._options = step, problem, options
 
-    def play(self, state: State, trials: Trials, first: int, count: int) -> tuple[State, list[Columns]]:
+    def start(self, stage: Stage, trials: int, before: State | None) -> State:
+        return stage.start(trials, before)
+
+    def play(self, state: State, trials: Trials, first: int, count: int) -> tuple[State, Columns]:
         step, problem, options = self._step, self._problem, self._options
         draws = draw(step.draws(), options.seed, trials, first, count, POLICY)
         noise = draw(problem.draws(), options.seed, trials, first, count, PROBLEM)
-        seen = []
-        for own, eta in zip(draws.rounds(), noise.rounds(), strict=True):
-            state, round = play_round(step, problem, state, own, eta)
-            seen.append(round.only(options.keep))
-        return state, seen
+        seen: Columns = {}
+        for i, own in enumerate(zip(draws.rounds(), noise.rounds(), strict=True)):
+            state, round = play_round(step, problem, state, *own)
+            for name, column in round.only(options.keep).items():
+                if i == 0:
+                    seen[name] = np.empty((count, *column.shape), dtype=column.dtype)
+                seen[name][i] = column
+        return state, {name: np.swapaxes(column, 0, 1) for name, column in seen.items()}
 
-    def fetch(self, seen: list[Columns]) -> Columns:
-        return {name: np.swapaxes(np.stack([columns[name] for columns in seen]), 0, 1) for name in seen[0]}
+    def fetch(self, seen: Columns) -> Columns:
+        return seen

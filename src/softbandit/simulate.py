@@ -1,6 +1,7 @@
 """The loop over rounds: a policy plays a problem, in many independent trials at once."""
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from softbandit.rounds import COLUMNS, Columns, Engine, Options
 from softbandit.trace import Record, Trace
 
 CHUNK_NUMBERS = 2**22  # random numbers held at a time, unless one round needs more
+DEVICE_NUMBERS = 2**24  # the same, where they are made on a device: each chunk costs it a pause
 CHUNK_ROUNDS = 256  # so that progress is reported often enough
 
 
@@ -91,21 +93,22 @@ def _played(
 ) -> Iterator[tuple[slice, list[Columns]]]:
     """The rounds in chunks, and what each block of trials saw in them.
 
-    What was seen is fetched when the next chunk is under way, which a device plays meanwhile.
+    What was seen is fetched when the next chunk has been sent off, to be played meanwhile.
     """
     states: list[Any] = [None] * len(blocks)
     waiting: tuple[slice, Engine, list[Any]] | None = None
-    for stage, first, count in _chunks(policy, problem, sum(map(len, blocks)), rounds):
-        if first == stage.first:
-            player = engines.make(engine, stage.policy, problem, int(min(stage.last, rounds)) - first, options)
-            states = [stage.start(len(block), state) for block, state in zip(blocks, states, strict=True)]
-        results = [player.play(state, block, first, count) for state, block in zip(states, blocks, strict=True)]
-        states = [state for state, _ in results]
-        if waiting is not None:
-            yield _fetched(*waiting)
-        waiting = slice(first, first + count), player, [seen for _, seen in results]
-    assert waiting is not None
-    yield _fetched(*waiting)
+    with engines.Crew(len(blocks)) as crew:
+        for stage, first, count in _chunks(policy, problem, sum(map(len, blocks)), rounds, options.draws):
+            if first == stage.first:
+                player = engines.make(engine, stage.policy, problem, int(min(stage.last, rounds)) - first, options)
+                states = [player.start(stage, len(block), state) for block, state in zip(blocks, states, strict=True)]
+            results = crew.each(partial(player.play, first=first, count=count), states, blocks)
+            if waiting is not None:
+                yield _fetched(*waiting)
+            states = [state for state, _ in results]
+            waiting = slice(first, first + count), player, [seen for _, seen in results]
+        assert waiting is not None
+        yield _fetched(*waiting)
 
 
 def _fetched(played: slice, engine: Engine, seen: list[Any]) -> tuple[slice, list[Columns]]:
@@ -163,7 +166,7 @@ def _check_space(policy: Policy, problem: Problem | SpaceProblem, engine: str) -
 
 
 def _chunks(
-    policy: Policy, problem: Problem | SpaceProblem, trials: int, rounds: int
+    policy: Policy, problem: Problem | SpaceProblem, trials: int, rounds: int, draws: str
 ) -> Iterator[tuple[Stage, int, int]]:
     """(stage in force, first round, number of rounds) of pieces that fit in memory and in one stage each."""
     first = 0
@@ -171,7 +174,8 @@ def _chunks(
         stage = policy.stage(first)
         left = int(min(rounds, stage.last)) - first
         numbers = trials * (sum(stage.policy.draws()) + sum(problem.draws()) + 1)
-        most = max(1, min(CHUNK_ROUNDS, CHUNK_NUMBERS // numbers, left))
+        held = DEVICE_NUMBERS if draws == "device" else CHUNK_NUMBERS
+        most = max(1, min(CHUNK_ROUNDS, held // numbers, left))
         # Pieces of one length, where some length divides what is left: a compiler makes a program for each.
         count = next((each for each in range(most, most // 2, -1) if left % each == 0), most)
         yield stage, first, count
