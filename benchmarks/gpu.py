@@ -26,7 +26,7 @@ def main():
 
 
 def many_trials():
-    problem = sb.problems.rkhs(seed=3)
+    problem = sb.problems.rkhs(seed=3, lengthscale=0.25)
     for explore in ("ucb", "rand", "ts"):
         policy = sb.CKB(**problem.settings(), horizon=5120, explore=explore)
         rank = policy.surrogate.groups[0].features.phi.shape[1]

@@ -23,6 +23,7 @@ from softbandit.policy import Stage, State, StepPolicy
 from softbandit.problems.problem import Problem
 from softbandit.rounds import Columns, Options, play_round
 
+UNROLL = 8  # rounds
 SHARDED = 2**26  # bytes of arrays over the arms from which on they are spread over the devices
 
 
@@ -94,7 +95,9 @@ def _play(jax: Any) -> Any:
             like = jax.tree.map(lambda new, old: new.astype(old.dtype), after, state)
             return like, round._replace(arms=round.arms.astype(np.int32)).only(keep)
 
-        state, seen = jax.lax.scan(one, state, (draws, noise))
+        # On an accelerator rounds are short, and to send off several at once saves a fifth.
+        several = 1 if jax.default_backend() == "cpu" else UNROLL
+        state, seen = jax.lax.scan(one, state, (draws, noise), unroll=several)
         return state, {name: jax.numpy.swapaxes(column, 0, 1) for name, column in seen.items()}
 
     return jax.jit(play, static_argnums=(0, 1), donate_argnums=3)
