@@ -74,7 +74,7 @@ def auto(options):
     """What JAX saves of a round, in microseconds, and what engine="auto" reckons with."""
     for arms, trials in ((100, 1), (100, 50), (100, 500), (1000, 1), (1000, 50)):
         problem = sb.problems.rkhs(seed=3, arms=arms)
-        policy = sb.CKB(**problem.settings(), horizon=max(20, 100_000 // arms // trials))
+        policy = sb.CKB(**problem.settings(), horizon=250)
         ways = {name: run(policy, problem, trials, {"engine": name}) for name in ("numpy", "jax")}
         numpy, compiled = in_turns(ways, options.turns).values()
         reckoned = engines.seconds_saved(policy, trials, 1)
@@ -83,7 +83,7 @@ def auto(options):
 
 
 def gpu(options):
-    """Large runs on an accelerator; `scan`: the compiled rounds alone, `total`: simulate() with what it records."""
+    """Large runs on an accelerator; `scan`: draws and rounds on the device, `total`: simulate() with its record."""
     problem = sb.problems.rkhs(seed=3)
     print(f"{'100 arms':24}{'scan':>10}{'total':>10}{'all kept':>10}   microseconds a trial-round")
     for trials in (1000, 10_000):
@@ -98,20 +98,26 @@ def gpu(options):
             each = [times["scan"] / 100, times["total"] / options.rounds, times["all"] / options.rounds]
             row = "".join(f"{1e6 * t / trials:10.4f}" for t in each)
             print(f"ckb-{explore:6}{trials:8} trials{row}", flush=True)
-    print(f"\n{'1 trial, rank 64':24}{'scan':>10}{'total':>10}{'Phi':>10}   microseconds a round, and a pass over Phi")
+    print(f"\n{'1 trial, rank 64':29}{'scan':>9}{'total':>9}{'Phi q':>9}{'begin':>9}   microseconds a round (begin: s)")
     for arms, precision in ((10**6, "float64"), (10**7, "float32")):
         large(arms, 64, precision, options)
 
 
-def large(arms, rank, precision, options, count=50):
-    policy, problem = many_arms(arms, rank, count)
+def large(arms, rank, precision, options, short=50, long=250):
+    """A round's cost in simulate() is what 250 rounds take more than 50: both begin with sending the arms."""
+    policy, problem = many_arms(arms, rank, long)
+    how = {"engine": "jax", "draws": "device", "keep": (), "precision": precision}
     ways = {
-        "scan": scan(policy, problem, 1, count, Options(0, (), "device", precision)),
-        "total": run(policy, problem, 1, {"engine": "jax", "draws": "device", "keep": (), "precision": precision}),
-        "Phi": one_pass(policy.surrogate.groups[0].features.phi.astype(precision), count),
+        "scan": scan(policy, problem, 1, short, Options(0, (), "device", precision)),
+        "short": run(policy, problem, 1, how | {"rounds": short}),
+        "long": run(policy, problem, 1, how | {"rounds": long}),
+        "phi": one_pass(policy.surrogate.groups[0].features.phi.astype(precision), short),
     }
-    row = "".join(f"{1e6 * t / count:10.1f}" for t in in_turns(ways, options.turns).values())
-    print(f"{arms:10,} arms, {precision}{row}", flush=True)
+    times = in_turns(ways, options.turns)
+    total = (times["long"] - times["short"]) / (long - short)
+    each = [times["scan"] / short, total, times["phi"] / short]
+    row = "".join(f"{1e6 * t:9.1f}" for t in each)
+    print(f"{arms:12,} arms, {precision:9}{row}{times['short'] - short * total:9.2f}", flush=True)
 
 
 def many_arms(arms, rank, horizon):
@@ -142,13 +148,18 @@ def scan(policy, problem, trials, count, options):
 
 def one_pass(phi, count):
     """Phi q, again and again: the least that a round can take."""
+
+    @jax.jit
+    def passes(phi, q):
+        return jax.lax.scan(lambda q, _: (q + 1e-9 * (phi @ q)[: len(q)], None), q, None, count)[0]
+
+    def work():
+        with jax.enable_x64(True):
+            jax.block_until_ready(passes(phi, q))
+
     with jax.enable_x64(True):
-        phi = jax.device_put(phi)
-        loop = jax.jit(
-            lambda phi, q: jax.lax.scan(lambda q, _: (q + 1e-9 * (phi @ q)[: len(q)], None), q, None, count)[0]
-        )
-        q = jax.device_put(np.ones(phi.shape[1], dtype=phi.dtype))
-    return lambda: jax.block_until_ready(loop(q))
+        phi, q = jax.device_put(phi), jax.device_put(np.ones(phi.shape[1], dtype=phi.dtype))
+    return work
 
 
 def in_turns(ways, turns):

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import softbandit as sb
-from softbandit import compiled
+from softbandit import arrays, compiled
 from softbandit.arrays import draw
 from softbandit.parts import assemble, dissect
 from softbandit.rounds import play_round
@@ -70,6 +70,14 @@ def test_chunks_and_batches_agree_with_numpys():
     whole = sb.simulate(policy, PROBLEM, trials=9, engine="jax")
     alone = sb.simulate(policy, PROBLEM, trials=[7], engine="jax")
     np.testing.assert_array_equal(whole.arms[[7]], alone.arms)
+
+
+@pytest.mark.parametrize("ties", ["random", "first"])
+def test_the_way_of_accelerators_leads_to_the_same_arms(ties, monkeypatch):
+    """What is compiled for one is run on the CPU here. 43 rounds: no other test may have compiled them."""
+    monkeypatch.setattr(arrays, "by_platform", lambda cpu, default: default())
+    plain, fast = both(examples_of.policy(ties=ties), PROBLEM, trials=100, rounds=43)
+    np.testing.assert_array_equal(plain.arms, fast.arms)
 
 
 @pytest.mark.parametrize("name", ["CKB, Thompson", "CKB, two constraints", "SGPUCB", "TimeVarying"])

@@ -19,7 +19,7 @@ from softbandit.problems.space import SpaceProblem
 from softbandit.rounds import COLUMNS, Engine, NumpyEngine, Options
 
 COMPILATION = 2.0  # seconds that JAX must save before "auto" takes it
-CALLS, ENTRY = 60e-6, 1e-9  # seconds that it saves a round, and besides for each of trials x arms x rank
+CALLS, ENTRY = 60e-6, 5e-10  # seconds that it saves a round, and besides for each of trials x arms x rank
 
 BLOCK_TRIALS, BLOCK_BYTES = 64, 2**22  # at most: what a core's caches serve well
 SPLIT_BYTES = 2**16  # at least: less is not worth a core of its own
