@@ -19,6 +19,7 @@ bench: .venv/test.stamp
 	$(BIN)/python benchmarks/core.py
 	$(BIN)/python benchmarks/theory.py
 	$(BIN)/python benchmarks/arms.py
+	$(BIN)/python benchmarks/engines.py
 
 clean:
 	rm -rf .venv out
