@@ -23,6 +23,7 @@ bench: .venv/test.stamp
 	$(BIN)/python benchmarks/core.py
 	$(BIN)/python benchmarks/theory.py
 	$(BIN)/python benchmarks/arms.py
+	$(BIN)/python benchmarks/engines.py
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/continuous.py timing budget longer
 
 clean:

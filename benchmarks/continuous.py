@@ -5,6 +5,8 @@
 
 import argparse
 import time
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from statistics import median
 
 import numpy as np
@@ -25,6 +27,7 @@ def main():
     parser.add_argument("part", nargs="*", default=[*PARTS])
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--rounds", type=int, default=60)
+    parser.add_argument("--jobs", type=int, default=1, help="processes for `problems`")
     arguments = parser.parse_args()
     for part in arguments.part:
         print(f"\n{PARTS[part].__doc__.splitlines()[0]}", flush=True)
@@ -182,19 +185,35 @@ def problems(arguments):
     """
     print(f"T = {arguments.rounds}, {arguments.seeds} seeds, the same Matern kernel for all but Practical and SCBO")
     print("CKB: 0.1 of the theory's width; calibrated: CKB-UCB with lambda = R^2 and width 2; * is the least")
-    for name in sb.problems.STANDARD:
-        problem = sb.problems.standard(name)
-        rows = {}
-        for policy, run in RUNS.items():
-            traces = [run(problem, arguments.rounds, seed) for seed in range(arguments.seeds)]
-            if traces[0] is not None:
-                rows[policy] = np.mean([summary(problem, X) for X in traces], axis=0)
-        for j, column in enumerate(("regret", "violation", "best")):
-            least = min(row[j] for row in rows.values())
-            cells = "".join(f"{row[j]:12.3f}{'*' if row[j] <= least + 1e-9 else ' '}" for row in rows.values())
-            head = "".join(f"{policy:>12} " for policy in rows) if j == 0 else ""
-            print(f"{name:14}{'':10}{head}\n{'':14}{column:10}{cells}" if j == 0 else f"{'':14}{column:10}{cells}")
-        print(flush=True)
+    with ProcessPoolExecutor(arguments.jobs, mp_context=get_context("spawn")) as pool:
+        for name in sb.problems.STANDARD:
+            compare(name, arguments, pool)
+
+
+def compare(name, arguments, pool):
+    """One problem's rows of the table."""
+    problem, rows = sb.problems.standard(name), {}
+    tasks = [(name, policy, arguments.rounds, seed) for policy in RUNS for seed in range(arguments.seeds)]
+    found = dict(zip(tasks, pool.map(one_run, tasks), strict=True))
+    for policy in RUNS:
+        traces = [X for task, X in found.items() if task[1] == policy]
+        if traces[0] is not None:
+            rows[policy] = np.mean([summary(problem, X) for X in traces], axis=0)
+    print_rows(name, rows)
+
+
+def one_run(task):
+    name, policy, rounds, seed = task
+    return RUNS[policy](sb.problems.standard(name), rounds, seed)
+
+
+def print_rows(name, rows):
+    for j, column in enumerate(("regret", "violation", "best")):
+        least = min(row[j] for row in rows.values())
+        cells = "".join(f"{row[j]:12.3f}{'*' if row[j] <= least + 1e-9 else ' '}" for row in rows.values())
+        head = "".join(f"{policy:>12} " for policy in rows) if j == 0 else ""
+        print(f"{name:14}{'':10}{head}\n{'':14}{column:10}{cells}" if j == 0 else f"{'':14}{column:10}{cells}")
+    print(flush=True)
 
 
 def summary(problem, X):
