@@ -111,7 +111,8 @@ def parse(content: Mapping[str, Any], name: str, quick: bool = False, trials: in
     for key in TABLES:
         _table(where, chosen, key)
     _check(where, chosen)
-    firsts = {key: values[0] for key, values in chosen.get("grid", {}).items()}
+    scores = chosen.get("measure", "scores") == "scores"  # times are compared over their whole grid
+    firsts = {key: values[0] for key, values in chosen.get("grid", {}).items() if scores}
     return Experiment(name=name, **{**chosen, "primary": {**firsts, **chosen.get("primary", {})}})
 
 
