@@ -66,7 +66,8 @@ def draw(outcome: Outcome, name: str) -> "Figure":
     width, height = figure.get_size_inches()
     title = textwrap.fill(str(spec.get("title", outcome.spec.title)), int(11 * width))
     note = textwrap.fill(footnote(outcome, spec["kind"]), int(20 * width))
-    figure.suptitle(title, size=11, x=0.01, y=1 - 0.08 / height, ha="left", va="top", weight="bold")
+    head = figure.suptitle(title, size=11, x=0.01, y=1 - 0.08 / height, ha="left", va="top", weight="bold")
+    head.set_in_layout(False)  # its room is set aside below
     figure.text(0.01, 0.05 / height, note, size=6.5, color="0.35", ha="left", va="bottom")
     top, bottom = 0.15 + 0.2 * (title.count("\n") + 1), 0.1 + 0.12 * (note.count("\n") + 1)  # inches
     figure.tight_layout(rect=(0, bottom / height, 1, 1 - top / height))
