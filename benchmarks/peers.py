@@ -11,7 +11,15 @@ Needs: pip install torch botorch scikit-learn (and jax for the compiled engine).
 """
 
 import argparse
+import os
 import time
+
+for library in (
+    "OMP",
+    "OPENBLAS",
+    "MKL",
+):  # one thread each: those of several libraries in one process wait for each other
+    os.environ.setdefault(f"{library}_NUM_THREADS", "1")
 
 import numpy as np
 
@@ -38,8 +46,7 @@ def main():
     print(f"{'us a round':22}" + "".join(f"{'round ' + format(t, ','):>14}" for t in ROUNDS))
     for name, us in ours.items():
         print(f"{name:22}" + "".join(f"{us:14,.2f}" for _ in ROUNDS))
-    for name, make in peers.items():
-        posterior = make(policy)
+    for name, posterior in peers.items():
         times = [peer_us(posterior, policy, trace, t, options.repeats) for t in ROUNDS]
         print(f"{name:22}" + "".join(f"{us:14,.0f}" for us in times))
         for label, us in ours.items():
