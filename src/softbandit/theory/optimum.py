@@ -50,7 +50,7 @@ def randomized_optimum(reward: Floats, cost: Floats, contexts: Any = None) -> Op
     weights = _best_pair(f, g[:, 0], best) if g.shape[1] == 1 else _best_vertex(f, g, np.zeros(len(f)))
     value = float(f @ weights)
     if best is not None and f[best] >= value:  # one arm does as well: say so, without rounding
-        return Optimum(float(f[best]), np.eye(len(f))[best])
+        return Optimum(float(f[best]), np.eye(1, len(f), best)[0])
     return Optimum(value, weights)
 
 
