@@ -15,6 +15,7 @@ import softbandit as sb
 from softbandit import arrays, compiled
 from softbandit.arrays import draw
 from softbandit.parts import assemble, dissect
+from softbandit.posterior.finite import Belief
 from softbandit.rounds import play_round
 
 PROBLEM, PAIR = examples_of.problem(), examples_of.problem(constraints=2, seed=5)
@@ -112,6 +113,15 @@ def test_single_precision_stays_close_until_a_decision_differs(explore):
     assert agree[:, :5].mean() > 0.9
     np.testing.assert_allclose(double.reward_estimates[agree], single.reward_estimates[agree], atol=1e-3)
     assert np.isfinite(single.dual).all()
+
+
+@pytest.mark.parametrize("explore", examples_of.EXPLORATIONS.values(), ids=examples_of.EXPLORATIONS)
+def test_explorations_keep_to_single_precision(explore):
+    need = explore.draws(rank=4)
+    std, root, phi = np.ones((3, 30)), np.ones((3, 4, 4)), np.ones((30, 4))
+    belief = Belief(*(part.astype(np.float32) for part in (np.ones((3, 2, 30)), std, root, phi)))
+    draws = sb.Draws(*(np.full((3, 2, count), 0.3, dtype=np.float32) for count in need))
+    assert explore.estimate(belief, np.ones((3, 2, 1), dtype=np.float32), draws).dtype == np.float32
 
 
 @pytest.mark.parametrize("name", ["RPOL", "POBO, two constraints", "SGPUCB"])

@@ -144,10 +144,10 @@ class TruncatedGaussian:
         return DrawCount(uniform=1)
 
     def sample(self, draws: Draws) -> Array:
-        xp = namespace(draws.uniform)
+        xp, kind = namespace(draws.uniform), draws.uniform.dtype
         a, p = self.support()
-        steps = xp.asarray(np.cumsum(p)[:-1])
-        return xp.asarray(a)[xp.searchsorted(steps, draws.uniform, side="right")]
+        steps = xp.asarray(np.cumsum(p)[:-1], dtype=kind)
+        return xp.asarray(a, dtype=kind)[xp.searchsorted(steps, draws.uniform, side="right")]
 
 
 @dataclass(frozen=True)

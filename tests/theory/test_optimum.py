@@ -169,3 +169,11 @@ def test_without_slater_the_error_names_the_constraint():
         slater_condition(np.array([[1.0, -1.0], [1.0, 2.0]]))
     with pytest.raises(sb.InfeasibleError, match=r"E\[g_0\] = 0"):
         slater_condition(np.array([0.0, 1.0]))
+
+
+def test_one_best_arm_of_very_many_takes_no_square():
+    """A million arms: n^2 numbers would be 8 TB."""
+    f = np.linspace(0, 1, 1_000_000)
+    optimum, margin = sb.randomized_optimum(f, -np.ones_like(f)), largest_margin(-f[:, None])
+    assert (optimum.value, optimum.weights[-1], optimum.weights.sum()) == (1, 1, 1)
+    assert (margin.margin, margin.weights[-1], margin.weights.sum()) == (1, 1, 1)

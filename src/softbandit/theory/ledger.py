@@ -118,7 +118,7 @@ def _facts(s: Subject, problem: Truth | None) -> Facts:
     if problem is None:
         return Facts(None, None)
     if not len(s.V):
-        return Facts(None, np.eye(len(problem.reward))[int(problem.reward.argmax())])
+        return Facts(None, np.eye(1, len(problem.reward), int(problem.reward.argmax()))[0])
     tightened = problem.costs + s.slack
     if largest_margin(tightened).margin <= 0:
         return Facts(None, None)
