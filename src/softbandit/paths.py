@@ -3,6 +3,7 @@
 A stationary kernel is the Fourier transform of a law of frequencies: with omega from it,
 
     f(x) = sum_j (a_j cos(omega_j . x) + b_j sin(omega_j . x)) / sqrt(M),   a, b ~ N(0, 1)
+         = sum_j c_j cos(omega_j . x - phase_j) / sqrt(M),   c = |(a, b)|,  phase = its angle
 
 has mean 0 and, on average over omega, covariance k; the covariance of one draw of M
 frequencies is off by O(1 / sqrt(M)). A linear kernel's sample x . w is exact.
@@ -37,19 +38,17 @@ class Path(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Waves:
-    """sum_j (a_j cos(omega_j . x) + b_j sin(omega_j . x))"""
+    """sum_j c_j cos(omega_j . x - phase_j)"""
 
     omega: Floats  # (M, d)
-    a: Floats  # (M,)
-    b: Floats
+    c: Floats  # (M,)
+    phase: Floats
 
     def __call__(self, X: Floats) -> Floats:
-        angle = X @ self.omega.T
-        return np.asarray(np.cos(angle) @ self.a + np.sin(angle) @ self.b)
+        return np.asarray(np.cos(X @ self.omega.T - self.phase) @ self.c)
 
     def gradient(self, X: Floats, u: Floats) -> Floats:
-        angle = X @ self.omega.T
-        slope = np.cos(angle) * self.b - np.sin(angle) * self.a
+        slope = -np.sin(X @ self.omega.T - self.phase) * self.c
         return np.asarray((u[:, None] * slope) @ self.omega)
 
 
@@ -95,7 +94,7 @@ def prior_path(kernel: Kernel, d: int, rng: Generator, scale: float = 1.0) -> Pa
         return Line(scale * rng.standard_normal(d))
     omega, size = frequencies(kernel, d, rng)
     a, b = scale * np.sqrt(size / FREQUENCIES) * rng.standard_normal((2, FREQUENCIES))
-    return Waves(omega, a, b)
+    return Waves(omega, np.hypot(a, b), np.arctan2(b, a))
 
 
 def frequencies(kernel: Kernel, d: int, rng: Generator) -> tuple[Floats, float]:
