@@ -3,7 +3,7 @@ import pytest
 from experiments.tiny import tiny
 
 import softbandit as sb
-from softbandit.experiments.cells import arms_tried, cells, checkpoints, join, maximiser, play, prepare
+from softbandit.experiments.cells import arms_tried, cells, checkpoints, engine, join, maximiser, play, prepare
 from softbandit.experiments.tables import METRICS
 
 
@@ -85,3 +85,10 @@ def test_tables_are_joined_in_order():
     tables = [play(cell) for cell in cells(tiny(horizon=5))[:2]]
     assert len(join(tables)) == sum(map(len, tables))
     assert join(tables)["instance"][0] == 0
+
+
+def test_jax_is_for_experiments_that_are_long_enough():
+    assert engine(tiny()) == "numpy"
+    assert engine(tiny(horizon=10_000, trials=500, instances=500)) == "jax"
+    assert engine(tiny(engine="jax")) == "jax"
+    assert engine(tiny(horizon=10**6, measure="time")) == "numpy"

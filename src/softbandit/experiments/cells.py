@@ -1,5 +1,6 @@
 """An experiment in its smallest parts: one policy on one instance at one point of the grid."""
 
+import math
 import time
 import warnings
 from collections.abc import Mapping
@@ -19,6 +20,8 @@ from softbandit.problems.problem import Problem
 from softbandit.simulate import simulate
 from softbandit.trace import ComplaintWarning
 
+CALLS, TRIAL = 70e-6, 4e-6  # seconds that NumPy takes for a round, and besides for each trial in it, about
+COMPILING = 5.0  # seconds a policy that NumPy must take for JAX to pay
 REPEATS = 3  # of a time: the least of them is the one least disturbed
 
 
@@ -73,10 +76,13 @@ def play(cell: Cell, data: str | None = None) -> Table:
 
 
 def engine(spec: Experiment) -> str:
-    """The engine of all cells of an experiment; times are those of NumPy, unless another is asked for."""
+    """The engine of all cells of an experiment: JAX where it is installed and pays; times are NumPy's."""
     if spec.engine != "auto":
         return spec.engine
-    return "jax" if spec.measure == "scores" and find_spec("jax") is not None else "numpy"
+    combinations = math.prod(map(len, spec.grid.values())) * len(spec.policies)
+    seconds = combinations * spec.horizon * (CALLS * min(spec.instances, spec.trials) + TRIAL * spec.trials)
+    pays = spec.measure == "scores" and seconds > COMPILING * len(spec.policies)
+    return "jax" if pays and find_spec("jax") is not None else "numpy"
 
 
 def maximiser(problem: Problem) -> str:

@@ -65,7 +65,7 @@ class Experiment:
     instances: int = 1
     seed: int = 0
     points: int = 60  # of a curve, spaced evenly; and as many spaced geometrically
-    engine: str = "auto"  # JAX where it is installed: the cells share what is compiled
+    engine: str = "auto"  # JAX where it is installed and pays: the cells share what is compiled
     measure: str = "scores"  # or "time": microseconds a trial-round
     about: str = ""
     settings: Mapping[str, Any] = field(default_factory=dict)
