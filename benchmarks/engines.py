@@ -129,7 +129,7 @@ def many_arms(arms, rank, horizon):
     kernel = sb.SquaredExponential(0.2)
     f, g = phi[:, 0], phi[:, 1]
     problem = sb.problems.Problem(X, kernel, f, g, 0.1, 1.0, 1.0, 0.1)
-    factors = [Features(phi, np.ones(arms), np.arange(rank), 0.0)]
+    factors = [Features(phi.T.copy(), np.ones(arms), np.arange(rank), 0.0)]
     return sb.CKB(**problem.settings(), horizon=horizon, factors=factors), problem
 
 

@@ -28,10 +28,10 @@ def main():
 def many_trials():
     problem = sb.problems.rkhs(seed=3, lengthscale=0.25)
     for explore in ("ucb", "rand", "ts"):
-        policy = sb.CKB(**problem.settings(), horizon=5120, explore=explore)
+        policy = sb.CKB(**problem.settings(), horizon=8192, explore=explore)
         rank = policy.surrogate.groups[0].features.phi.shape[1]
         for trials in (1000, 10_000):
-            first, us = timed(policy, problem, trials, 1024, "float64")
+            first, us = timed(policy, problem, trials, "float64")
             print(
                 f"ckb-{explore:5} 100 arms, rank {rank}, {trials:6,} trials: {us:9.1f} us a round, "
                 f"{us / trials:.4f} us a trial-round (first call {first:.1f} s)",
@@ -44,11 +44,11 @@ def many_arms(arms, rank, precision):
     rng = np.random.default_rng(0)
     x = np.linspace(0, 1, arms)
     phi = np.cos(np.outer(x, rng.uniform(0, 40, rank)) + rng.uniform(0, 6, rank)) / np.sqrt(rank)
-    features = sb.features.Features(phi, np.einsum("ij,ij->i", phi, phi), np.arange(rank), 0.0)
+    features = sb.features.Features(phi.T.copy(), np.einsum("ij,ij->i", phi, phi), np.arange(rank), 0.0)
     kernel = sb.SquaredExponential(0.2)
     problem = sb.problems.Problem(x[:, None], kernel, np.sin(5 * x), x - 0.6, **BOUNDS)
-    policy = sb.CKB(**problem.settings(), horizon=5120, width_scale=0.2, factors=[features])
-    first, us = timed(policy, problem, 1, 256, precision)
+    policy = sb.CKB(**problem.settings(), horizon=4096, width_scale=0.2, factors=[features])
+    first, us = timed(policy, problem, 1, precision)
     size = phi.size * np.dtype(precision).itemsize
     print(
         f"ckb-ucb {arms:,} arms, rank {rank}, {precision}: {us:.0f} us a round (features of {size / 1e9:.2f} GB read "
@@ -57,19 +57,23 @@ def many_arms(arms, rank, precision):
     )
 
 
-def timed(policy, problem, trials, rounds, precision):
-    """Seconds of the first call, and microseconds a round: of a long run less a short one, so that sending features to
-    the device, once a call, is not counted."""
+def timed(policy, problem, trials, precision):
+    """Seconds of the first call, and microseconds a round between the first report of progress and the last."""
 
-    def seconds(count):
+    def seconds():
+        at, done = [], []
+
+        def note(rounds):
+            at.append(time.perf_counter())
+            done.append(rounds)
+
         begun = time.perf_counter()
-        sb.simulate(policy, problem, trials, engine="jax", rounds=count, keep=(), draws="device", precision=precision)
-        return time.perf_counter() - begun
+        how = {"engine": "jax", "keep": (), "draws": "device", "precision": precision}
+        sb.simulate(policy, problem, trials, progress=note, **how)
+        return at[-1] - begun, (at[-1] - at[0]) / sum(done[1:])
 
-    first = seconds(rounds)
-    seconds(5 * rounds)  # compiles what chunks of another length need
-    long, short = (min(seconds(count) for _ in range(3)) for count in (5 * rounds, rounds))
-    return first, 1e6 * (long - short) / (4 * rounds)
+    first, _ = seconds()
+    return first, 1e6 * min(seconds()[1] for _ in range(3))
 
 
 if __name__ == "__main__":

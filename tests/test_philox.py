@@ -20,10 +20,11 @@ def test_a_device_makes_the_numbers_that_numpys_generator_makes(count, stream):
     with jax.enable_x64(True):
         word = jax.numpy.uint64
         trials = jax.numpy.asarray(np.array(TRIALS, dtype=np.uint64))
+        blocks = {POLICY: 3, PROBLEM: 2, stream: philox.blocks(count)}  # the other stream's do not matter
         words = philox.words(
-            word(SEED), trials, jax.numpy.arange(11, 14, dtype=word), philox.blocks(count), word(stream)
+            word(SEED), trials, jax.numpy.arange(11, 14, dtype=word), [blocks[POLICY], blocks[PROBLEM]]
         )
-        device = philox.numbers(words, count)
+        device = philox.numbers(words[stream], count)
     np.testing.assert_array_equal(host.uniform, device.uniform)
     np.testing.assert_allclose(host.normal, device.normal, rtol=0, atol=1e-13)
 

@@ -50,8 +50,8 @@ def test_noise_has_the_stated_scale():
 
 def test_progress_adds_up_to_the_rounds():
     done = []
-    sb.simulate(examples_of.policy(horizon=700), PROBLEM, progress=done.append)
-    assert sum(done) == 700
+    sb.simulate(examples_of.policy(horizon=1700), PROBLEM, progress=done.append)
+    assert sum(done) == 1700
     assert len(done) > 1
 
 

@@ -92,12 +92,31 @@ def pick(eligible: Array, u: Array | None) -> Array:
     rest = xp.zeros((trials, side * side - n), dtype=bool)
     square = xp.concat([eligible, rest], axis=1).reshape(trials, side, side)
     count = xp.sum(square, axis=2)
-    upto = xp.cumulative_sum(count, axis=1)
-    number = xp.floor(u * upto[:, -1])  # from 0
-    row = xp.argmax(upto > number[:, None], axis=1)
-    left = number - at(upto - count, row)  # of them in the row, before the one
-    along = xp.cumulative_sum(square[_rows(trials), row], axis=1)
-    return row * side + xp.argmax(along > left[:, None], axis=1)
+    number = xp.floor(u * xp.sum(count, axis=1))  # from 0
+    row, left = _find(count, number)
+    column, _ = _find(square[_rows(trials), row].astype(count.dtype), left)
+    return row * side + column
+
+
+def _find(count: Array, number: Array) -> tuple[Array, Array]:
+    """The place of number (trials,) among k places with count (trials, k) each, and its number within that place."""
+    xp = namespace(count)
+    upto = _running_sum(count)
+    place = xp.minimum(xp.sum(upto <= number[:, None], axis=1), count.shape[1] - 1)
+    return place, number - at(upto - count, place)
+
+
+def _running_sum(count: Array) -> Array:
+    """Sums from the first entry of each row to every entry."""
+    xp = namespace(count)
+    if xp is np:
+        return np.cumulative_sum(count, axis=1)
+    k = xp.arange(count.shape[1])
+    # On an accelerator, a sum for each entry is one step where a running sum is several.
+    return by_platform(
+        cpu=lambda: xp.cumulative_sum(count, axis=1),
+        default=lambda: xp.sum(xp.where(k <= k[:, None], count[:, None, :], 0), axis=2),
+    )
 
 
 def pick_tied(tied: Array, top: Array, u: Array | None) -> Array:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from softbandit.acquire import Objective, accuracy, search
-from softbandit.arrays import Array, Draws, at, drop_single, namespace, pick, project, restrict
+from softbandit.arrays import Array, Draws, drop_single, first_max, namespace, pick, project, restrict
 from softbandit.dual import Dual, dual_rule
 from softbandit.explore import Exploration
 from softbandit.fields import Field, generator
@@ -102,10 +102,11 @@ class CKB(StepPolicy):
         h = self.surrogate.estimate(state.posterior, state.round + 1, draws)  # line 2: f_t, g_t
         phi = self.dual_rule.price(state.dual)
         z, f_bar, g_bar = self._acquisition(h, phi)  # lines 3-5
-        arm = self._best(  # line 6
-            restrict(z, among), draws, size=lambda x: xp.abs(at(f_bar, x)) + xp.vecdot(phi, xp.abs(at(g_bar, x)))
-        )
-        return self._choice(arm, f_bar, g_bar)
+        z = restrict(z, among)
+        top = self._choice(first_max(z), f_bar, g_bar)
+        size = xp.abs(top.reward_estimate) + xp.vecdot(phi, xp.abs(top.cost_estimate))
+        arm = self._tied(z, top.arm, size, draws)
+        return top if arm is top.arm else self._choice(arm, f_bar, g_bar)  # line 6
 
     def _acquisition(self, h: Array, phi: Array) -> tuple[Array, Array, Array]:
         """The pseudo-acquisition z (b, n), and the truncated estimates, of h (b, 1 + m, n) at any points."""

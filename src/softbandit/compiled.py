@@ -16,14 +16,14 @@ from typing import Any
 import numpy as np
 
 from softbandit import philox
-from softbandit.arrays import POLICY, PROBLEM, Array, DrawCount, Draws, Trials, draw
+from softbandit.arrays import Array, DrawCount, Draws, Trials, draw
 from softbandit.errors import DeviceError, MissingExtraError, Words
 from softbandit.parts import assemble, dissect
 from softbandit.policy import Stage, State, StepPolicy
 from softbandit.problems.problem import Problem
 from softbandit.rounds import Columns, Options, play_round
 
-UNROLL = 8  # rounds
+UNROLL = 4  # rounds that are sent off at once, on an accelerator
 SHARDED = 2**26  # bytes of arrays over the arms from which on they are spread over the devices
 
 
@@ -37,19 +37,18 @@ class JaxEngine:
         self._bytes = sum(number.nbytes for number in numbers)
         with _on_device(self._bytes) as jax:
             self._across = _spread(jax, len(problem.arms), self._bytes)
-            self._numbers = self._put(jax, numbers, axis=0)
+            self._numbers = self._put(jax, numbers)
 
     def start(self, stage: Stage, trials: int, before: State | None) -> State:
         """One trial's state is made here and sent; the others, which begin alike, are made from it on the device."""
         one = stage.start(1, before)
         with _on_device(self._bytes + trials * _bytes(one)) as jax:
-            state: State = _repeat(jax)(self._put(jax, one, axis=-1), trials)
+            state: State = _repeat(jax)(self._put(jax, one), trials)
             return state
 
     def play(self, state: State, trials: Trials, first: int, count: int) -> tuple[State, Any]:
         with _on_device(self._bytes + _bytes(state)) as jax:
-            streams = (self._step.draws(), POLICY), (self._problem.draws(), PROBLEM)
-            draws = [self._draw(jax, need, trials, first, count, stream) for need, stream in streams]
+            draws = self._draws(jax, trials, first, count)
             played: tuple[State, Any] = _play(jax)(self._form, self._options.keep, self._numbers, state, *draws)
             return played
 
@@ -58,29 +57,26 @@ class JaxEngine:
             columns: Columns = jax.device_get(seen)
             return columns
 
-    def _put(self, jax: Any, parts: Any, axis: int) -> Any:
-        """Arrays on the device or, where there are several, on all: in pieces, if over the arms on that axis."""
+    def _put(self, jax: Any, parts: Any) -> Any:
+        """Arrays on the device or, where there are several, on all: in pieces, if over the arms on some axis."""
 
         def place(part: Array) -> Any:
-            over_arms = part.ndim > 0 and part.shape[axis] == len(self._problem.arms)
-            names = (*[None] * (axis % part.ndim), "arms") if over_arms else ()
+            over_arms = [i for i, size in enumerate(part.shape) if size == len(self._problem.arms)]
+            names = (*[None] * over_arms[-1], "arms") if over_arms else ()
             return jax.sharding.NamedSharding(self._across, jax.sharding.PartitionSpec(*names))
 
         arrays = jax.tree.map(lambda part: _cast(np.asarray(part), self._kind), parts)
         places = None if self._across is None else jax.tree.map(place, arrays)
         return jax.device_put(arrays, places, may_alias=False)
 
-    def _draw(self, jax: Any, need: DrawCount, trials: Trials, first: int, count: int, stream: int) -> Draws:
+    def _draws(self, jax: Any, trials: Trials, first: int, count: int) -> list[Draws]:
+        """Random numbers for the policy and for the problem."""
+        seed, needs = self._options.seed, (self._step.draws(), self._problem.draws())
         if self._options.draws == "host":
-            draws = draw(need, self._options.seed, trials, first, count, stream)
+            made = [draw(need, seed, trials, first, count, stream) for stream, need in enumerate(needs)]
         else:
-            word = jax.numpy.uint64
-            rounds = jax.numpy.arange(first, first + count, dtype=word)
-            key = word(self._options.seed), jax.numpy.asarray(trials)
-            draws = _numbers(jax)(_words(jax)(*key, rounds, philox.blocks(need), word(stream)), need)
-        # In single precision the largest number below 1 must not become 1.
-        below = draws.uniform if self._kind == np.float64 else draws.uniform.clip(0, 1 - 2.0**-24)
-        return Draws(_cast(draws.normal, self._kind), _cast(below, self._kind))
+            made = _numbers(jax)(_words(jax)(needs, count, np.uint64(seed), trials, np.uint64(first)), needs)
+        return [Draws(_cast(each.normal, self._kind), _below_one(each.uniform, self._kind)) for each in made]
 
 
 @lru_cache(maxsize=1)
@@ -90,15 +86,22 @@ def _play(jax: Any) -> Any:
     def play(form: Any, keep: Sequence[str], numbers: Any, state: State, draws: Draws, noise: Draws) -> Any:
         step, problem = assemble(form, numbers)
 
+        def turned(state: State, source: int, target: int) -> State:
+            """With the trials on another axis of the roots: an accelerator reads them faster along the last."""
+            if not accelerated(jax):
+                return state
+            move = partial(jax.numpy.moveaxis, source=source, destination=target)
+            return state._replace(posterior=tuple(each._replace(root=move(each.root)) for each in state.posterior))
+
         def one(state: State, own: tuple[Draws, Draws]) -> tuple[State, Columns]:
-            after, round = play_round(step, problem, state, *own)
-            like = jax.tree.map(lambda new, old: new.astype(old.dtype), after, state)
-            return like, round._replace(arms=round.arms.astype(np.int32)).only(keep)
+            before = turned(state, -1, 0)
+            after, round = play_round(step, problem, before, *own)
+            like = jax.tree.map(lambda new, old: new.astype(old.dtype), after, before)
+            return turned(like, 0, -1), round._replace(arms=round.arms.astype(np.int32)).only(keep)
 
         # On an accelerator rounds are short, and to send off several at once saves a fifth.
-        several = 1 if jax.default_backend() == "cpu" else UNROLL
-        state, seen = jax.lax.scan(one, state, (draws, noise), unroll=several)
-        return state, {name: jax.numpy.swapaxes(column, 0, 1) for name, column in seen.items()}
+        state, seen = jax.lax.scan(one, turned(state, 0, -1), (draws, noise), unroll=UNROLL if accelerated(jax) else 1)
+        return turned(state, -1, 0), {name: jax.numpy.swapaxes(column, 0, 1) for name, column in seen.items()}
 
     return jax.jit(play, static_argnums=(0, 1), donate_argnums=3)
 
@@ -115,12 +118,19 @@ def _repeat(jax: Any) -> Any:
 
 @lru_cache(maxsize=1)
 def _words(jax: Any) -> Any:
-    return jax.jit(philox.words, static_argnums=3)
+    """The words of some rounds of each trial, for all streams."""
+
+    def words(needs: Sequence[DrawCount], count: int, seed: Array, trials: Array, first: Array) -> Any:
+        rounds = first + jax.numpy.arange(count, dtype=np.uint64)
+        return philox.words(seed, trials, rounds, [philox.blocks(need) for need in needs])
+
+    return jax.jit(words, static_argnums=(0, 1))
 
 
 @lru_cache(maxsize=1)
 def _numbers(jax: Any) -> Any:
-    return jax.jit(philox.numbers, static_argnums=1)
+    """What they stand for. Compiled with them, each number would make its words again."""
+    return jax.jit(lambda words, needs: list(map(philox.numbers, words, needs)), static_argnums=1)
 
 
 def _tabulated(step: StepPolicy, rounds: int) -> StepPolicy:
@@ -144,7 +154,7 @@ def _on_device(size: int) -> Iterator[Any]:
     """JAX with 64-bit numbers, whatever the caller's is set to, and with errors that say what to do."""
     jax = import_jax()
     try:
-        with jax.enable_x64(True):
+        with jax.enable_x64(True), jax.default_matmul_precision("highest"):
             yield jax
     except jax.errors.JaxRuntimeError as error:
         if "RESOURCE_EXHAUSTED" not in str(error):
@@ -173,12 +183,22 @@ def import_jax() -> Any:
 def on_cpu() -> bool:
     """Whether JAX's default device is one CPU."""
     jax = import_jax()
-    return bool(jax.default_backend() == "cpu" and jax.device_count() == 1)
+    return bool(not accelerated(jax) and jax.device_count() == 1)
+
+
+def accelerated(jax: Any) -> bool:
+    """Whether JAX's default device is an accelerator."""
+    return bool(jax.default_backend() != "cpu")
 
 
 def _cast(part: Array, kind: Any) -> Array:
     """A float array in the precision to be used; any other as it is."""
     return part if part.dtype.kind != "f" or part.dtype == kind else part.astype(kind)
+
+
+def _below_one(uniform: Array, kind: Any) -> Array:
+    """Numbers in (0, 1): in single precision the largest must not become 1."""
+    return _cast(uniform if kind == np.float64 else uniform.clip(0, 1 - 2.0**-24), kind)
 
 
 def _bytes(state: State) -> int:

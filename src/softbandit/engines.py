@@ -21,6 +21,8 @@ from softbandit.rounds import COLUMNS, Engine, NumpyEngine, Options
 COMPILATION = 2.0  # seconds that JAX must save before "auto" takes it
 CALLS, ENTRY = 60e-6, 5e-10  # seconds that it saves a round, and besides for each of trials x arms x rank
 
+SEARCH = 2**22
+
 BLOCK_TRIALS, BLOCK_BYTES = 64, 2**22  # at most: what a core's caches serve well
 SPLIT_BYTES = 2**16  # at least: less is not worth a core of its own
 
@@ -42,8 +44,12 @@ def choose(engine: str, step: StepPolicy, trials: int, rounds: int, options: Opt
 
 def seconds_saved(step: StepPolicy, trials: int, rounds: int) -> float:
     """What JAX on a CPU is expected to save of NumPy's time, compilation apart: `benchmarks/engines.py auto`."""
-    entries = sum(group.features.phi.size for group in step.surrogate.groups)
-    return float(rounds * (CALLS + ENTRY * trials * entries))
+    return float(rounds * (CALLS + ENTRY * trials * entries(step)))
+
+
+def entries(step: StepPolicy) -> int:
+    """Entries of the features that a round goes through; a search of a continuous domain is as long as many."""
+    return SEARCH if step.continuous else sum(group.features.basis.size for group in step.surrogate.groups)
 
 
 def make(engine: str, step: StepPolicy, problem: Problem | SpaceProblem, rounds: int, options: Options) -> Engine:

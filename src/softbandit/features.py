@@ -25,14 +25,19 @@ NEGATIVE = 1e-10  # a residual variance below minus this, relative to the larges
 class Features:
     """Phi, and the diagonal of K as the kernel gives it (Phi has it up to the tolerance)."""
 
-    phi: Floats  # (n, r), columns contiguous
+    basis: Floats  # (r, n): Phi^T, each feature over all arms
     diag: Floats  # (n,)
     pivots: NDArray[np.int64]  # (r,): they fix the basis
     residual: float  # no entry of K - Phi Phi^T is larger
 
     @property
+    def phi(self) -> Floats:
+        """Phi: (n, r)."""
+        return self.basis.T
+
+    @property
     def rank(self) -> int:
-        return int(self.phi.shape[1])
+        return len(self.basis)
 
 
 def features(
@@ -54,22 +59,22 @@ def features(
     _check("finite k(x, x) >= 0 at every arm", diag, np.isfinite(diag) & (diag >= 0))
     n, largest = len(arms), diag.max()
     residual, chosen = diag.copy(), []
-    phi = np.empty((n, min(n, 32)), order="F")  # columns contiguous while it grows
+    basis = np.empty((min(n, 32), n))
     for r in range(n if pivots is None else len(pivots)):
         p = int(residual.argmax()) if pivots is None else int(pivots[r])
         if residual[p] <= (tolerance * largest if pivots is None else 0.0):
             break
-        if r == phi.shape[1]:
-            phi = _widened(phi)
-        column = kernel(arms, arms[p : p + 1])[:, 0] - phi[:, :r] @ phi[p, :r]
-        phi[:, r] = column / np.sqrt(residual[p])
-        residual -= phi[:, r] ** 2
+        if r == len(basis):
+            basis = _grown(basis)
+        column = kernel(arms, arms[p : p + 1])[:, 0] - basis[:r].T @ basis[:r, p]
+        basis[r] = column / np.sqrt(residual[p])
+        residual -= basis[r] ** 2
         _check("a positive semi-definite function", residual, residual >= -NEGATIVE * largest)
         residual = np.maximum(residual, 0.0)
         residual[p] = 0.0
         chosen.append(p)
     rank = len(chosen)
-    return Features(np.asfortranarray(phi[:, :rank]), diag, np.array(chosen, dtype=np.int64), float(residual.max()))
+    return Features(basis[:rank].copy(), diag, np.array(chosen, dtype=np.int64), float(residual.max()))
 
 
 def _check(expected: str, variance: Floats, fine: NDArray[np.bool_]) -> None:
@@ -79,12 +84,12 @@ def _check(expected: str, variance: Floats, fine: NDArray[np.bool_]) -> None:
         raise KernelError.of("kernel", expected, got, "Check its formula, and its scale against the features.")
 
 
-def _widened(phi: Floats) -> Floats:
-    n, r = phi.shape
-    wider = min(n, 2 * r)
-    if 8 * n * wider > LARGEST_PHI:
+def _grown(basis: Floats) -> Floats:
+    r, n = basis.shape
+    more = min(n, 2 * r)
+    if 8 * n * more > LARGEST_PHI:
         remedy = "Use fewer arms, a smoother kernel or a longer length scale."
         raise KernelError.of("kernel", f"a rank below {r} on {n} arms", Words("a higher one"), remedy)
-    grown = np.empty((n, wider), order="F")
-    grown[:, :r] = phi
+    grown = np.empty((more, n))
+    grown[:r] = basis
     return grown

@@ -6,7 +6,10 @@ generator gives to `draw`, so uniform numbers are the same to the bit, and norma
 the rounding of the inverse distribution function.
 """
 
+from collections.abc import Sequence
 from typing import Any
+
+import numpy as np
 
 from softbandit.arrays import WORDS_A_BLOCK, Array, DrawCount, Draws, namespace, normal_quantile, uniform
 
@@ -21,20 +24,22 @@ def blocks(count: DrawCount) -> int:
     return -(-(count.normal + count.uniform) // WORDS_A_BLOCK)
 
 
-def words(seed: Array, trials: Array, rounds: Array, blocks: int, stream: Array) -> tuple[Array, ...]:
-    """The four words of every counter of these rounds and trials, (rounds, trials, blocks) each; all in uint64."""
+def words(seed: Array, trials: Array, rounds: Array, blocks: Sequence[int]) -> list[Array]:
+    """The words of streams 0, 1, ... of so many counters a round, (rounds, trials, 4 x blocks) each; all in uint64."""
     xp = namespace(trials)
     # NumPy's generator counts up before it makes a block.
-    counter = rounds[:, None, None] * xp.uint64(blocks) + xp.arange(1, blocks + 1, dtype=xp.uint64)
+    counters = [rounds[:, None, None] * xp.uint64(k) + xp.arange(1, k + 1, dtype=xp.uint64) for k in blocks]
+    counter = xp.concat(counters, axis=2)
+    stream = xp.asarray(np.repeat(np.arange(len(blocks), dtype=np.uint64), blocks))
     zero = xp.zeros_like(counter)
-    return philox((seed, trials[:, None]), (counter, zero, zero, stream))
+    together = xp.stack(philox((seed, trials[:, None]), (counter, zero, zero, stream)), axis=-1)
+    ends = np.cumsum(blocks)[:-1].tolist()
+    return [each.reshape(*each.shape[:2], -1) for each in xp.split(together, ends, axis=2)]
 
 
-def numbers(words: tuple[Array, ...], count: DrawCount) -> Draws:
-    """Random numbers (rounds, trials, count) of those words."""
-    rounds, trials, _ = words[0].shape
-    together = namespace(words[0]).stack(words, axis=-1).reshape(rounds, trials, -1)
-    u = uniform(together[:, :, : count.normal + count.uniform])
+def numbers(words: Array, count: DrawCount) -> Draws:
+    """Random numbers (rounds, trials, count) of words, one each."""
+    u = uniform(words[:, :, : count.normal + count.uniform])
     return Draws(normal_quantile(u[:, :, : count.normal]), u[:, :, count.normal :])
 
 

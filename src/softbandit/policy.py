@@ -204,18 +204,15 @@ class StepPolicy(Policy):
         posterior: tuple[Any, ...] = self.surrogate.condition(state.posterior, choice.arm, y)
         return posterior
 
-    def _best(self, z: Array, draws: Draws, size: Callable[[Array], Array] | None = None) -> Array:
-        """A maximiser of each row of z, (b, n) -> (b,).
-
-        Values within rounding of the maximum are ties; `size` says how large the terms of z are at
-        given arms (b,), where they may cancel.
-        """
-        xp = namespace(z)
+    def _best(self, z: Array, draws: Draws) -> Array:
+        """A maximiser of each row of z, (b, n) -> (b,)."""
         top = first_max(z)
-        best = at(z, top)
-        tied = z >= (best - TIE * (xp.abs(best) if size is None else size(top)))[:, None]
-        u = draws.uniform[:, -1] if self.ties == "random" else None
-        return pick_tied(tied, top, u)
+        return self._tied(z, top, namespace(z).abs(at(z, top)), draws)
+
+    def _tied(self, z: Array, top: Array, size: Array, draws: Draws) -> Array:
+        """An arm (b,) whose z (b, n) is that of `top` (b,) up to the rounding of terms of that size (b,)."""
+        tied = z >= (at(z, top) - TIE * size)[:, None]
+        return pick_tied(tied, top, draws.uniform[:, -1] if self.ties == "random" else None)
 
     def _choice(self, arm: Array, f: Array, g: Array) -> Choice:
         """The choice of arm (b,), with the estimates f (b, n) and g (b, m, n) there."""

@@ -81,14 +81,11 @@ class NumpyEngine:
         step, problem, options = self._step, self._problem, self._options
         draws = draw(step.draws(), options.seed, trials, first, count, POLICY)
         noise = draw(problem.draws(), options.seed, trials, first, count, PROBLEM)
-        seen: Columns = {}
-        for i, own in enumerate(zip(draws.rounds(), noise.rounds(), strict=True)):
+        seen = []
+        for own in zip(draws.rounds(), noise.rounds(), strict=True):
             state, round = play_round(step, problem, state, *own)
-            for name, column in round.only(options.keep).items():
-                if i == 0:
-                    seen[name] = np.empty((count, *column.shape), dtype=column.dtype)
-                seen[name][i] = column
-        return state, {name: np.swapaxes(column, 0, 1) for name, column in seen.items()}
+            seen.append(round.only(options.keep))
+        return state, {name: np.stack([each[name] for each in seen], axis=1) for name in seen[0]}
 
     def fetch(self, seen: Columns) -> Columns:
         return seen

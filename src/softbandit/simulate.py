@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -10,15 +10,23 @@ from softbandit import checks, engines
 from softbandit.arrays import Trials
 from softbandit.baselines.seeded import Seeded
 from softbandit.errors import ArgumentError, SafeSeedError, Words
-from softbandit.policy import Policy, Stage
+from softbandit.policy import Policy, Stage, StepPolicy
 from softbandit.problems.problem import Problem
 from softbandit.problems.space import SpaceProblem
 from softbandit.rounds import COLUMNS, Columns, Engine, Options
 from softbandit.trace import Record, Trace
 
-CHUNK_NUMBERS = 2**22  # random numbers held at a time, unless one round needs more
-DEVICE_NUMBERS = 2**24  # the same, where they are made on a device: each chunk costs it a pause
-CHUNK_ROUNDS = 256  # so that progress is reported often enough
+
+class Limits(NamedTuple):
+    """What is played between two reports of progress, at most."""
+
+    numbers: int  # random numbers held at a time, unless one round needs more
+    entries: int  # trials x arms x rank x rounds
+    rounds: int
+
+
+LIMITS = {"host": Limits(2**22, 2**27, 2**10), "device": Limits(2**26, 2**36, 2**12)}  # by where numbers are made
+FEW = 64  # rounds, however long they are: a chunk costs a pause
 
 
 def simulate(
@@ -172,11 +180,18 @@ def _chunks(
     first = 0
     while first < rounds:
         stage = policy.stage(first)
-        left = int(min(rounds, stage.last)) - first
-        numbers = trials * (sum(stage.policy.draws()) + sum(problem.draws()) + 1)
-        held = DEVICE_NUMBERS if draws == "device" else CHUNK_NUMBERS
-        most = max(1, min(CHUNK_ROUNDS, held // numbers, left))
-        # Pieces of one length, where some length divides what is left: a compiler makes a program for each.
-        count = next((each for each in range(most, most // 2, -1) if left % each == 0), most)
-        yield stage, first, count
-        first += count
+        last = int(min(rounds, stage.last))
+        length = _chunk(stage.policy, problem, trials, last - first, draws)
+        for begin in range(first, last, length):
+            yield stage, begin, min(length, last - begin)
+        first = last
+
+
+def _chunk(step: StepPolicy, problem: Problem | SpaceProblem, trials: int, rounds: int, draws: str) -> int:
+    """The rounds of a chunk, of so many: what fits in memory, and a length that divides them where one near does."""
+    limits = LIMITS[draws]
+    held = limits.numbers // (trials * (sum(step.draws()) + sum(problem.draws()) + 1))
+    often = max(FEW, limits.entries // (trials * engines.entries(step)))
+    most = max(1, min(held, often, limits.rounds, rounds))
+    # A compiler makes a program for each length.
+    return next((each for each in range(most, most // 2, -1) if rounds % each == 0), most)

@@ -217,7 +217,8 @@ def test_the_warning_does_not_depend_on_chunks(monkeypatch):
     policy = examples_of.policy(problem, kind=CONFIG, width_scale=0.02)
     said = []
     for numbers in (2**20, 1):
-        monkeypatch.setattr(sys.modules["softbandit.simulate"], "CHUNK_NUMBERS", numbers)
+        limits = sys.modules["softbandit.simulate"].LIMITS
+        monkeypatch.setitem(limits, "host", limits["host"]._replace(numbers=numbers))
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             sb.simulate(policy, problem, trials=20)

@@ -43,7 +43,7 @@ def test_chunks_change_nothing(policy, monkeypatch):
     problem = problem_of(policy)
     whole = sb.simulate(policy, problem, trials=3, rounds=40)
     for numbers in (1, 500):
-        monkeypatch.setattr(module, "CHUNK_NUMBERS", numbers)
+        monkeypatch.setitem(module.LIMITS, "host", module.LIMITS["host"]._replace(numbers=numbers))
         assert_same(whole, sb.simulate(policy, problem, trials=3, rounds=40))
 
 

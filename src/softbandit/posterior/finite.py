@@ -49,11 +49,11 @@ def condition(features: Features, regularisation: float, posterior: Finite, arm:
     s = xp.vecdot(v, v)  # k_{t-1}(x, x)
     root_d = xp.sqrt(regularisation + s)[:, None]
     q = xp.matvec(L, v) / root_d
-    k = xp.matvec(features.phi, q)  # k_{t-1}(., x) / sqrt(d), over all arms
+    k = xp.vecmat(q, features.basis)  # k_{t-1}(., x) / sqrt(d), over all arms
     error = (y - at(mu, arm)) / root_d
-    shrunk = q / (root_d + xp.sqrt(regularisation))  # = L v (1 - sqrt(lambda / d)) / s, and right at s = 0
+    shrunk = v / (-xp.sqrt(regularisation) - root_d)  # = -v (1 - sqrt(lambda / d)) sqrt(d) / s, and right at s = 0
     # Sums are taken into their first term: large arrays that come and go cost more than the arithmetic.
-    root = xp.einsum("bi,bj->bij", -shrunk, v)
+    root = xp.einsum("bi,bj->bij", q, shrunk)
     root += L
     mean = xp.einsum("bk,bn->bkn", error, k)
     mean += mu
@@ -67,7 +67,7 @@ class Belief:
     mean: Array  # (trials, outputs, arms)
     _var: Array  # (trials, arms): the outputs share it
     _root: Array
-    _phi: Array
+    _basis: Array
 
     @property
     def std(self) -> Array:
@@ -77,11 +77,11 @@ class Belief:
     def correlated(self, z: Array) -> Array:
         """Standard normal z (trials, outputs, rank) -> functions ~ N(0, k_t) over the arms."""
         xp = namespace(z)
-        return z @ xp.matrix_transpose(self._root) @ self._phi.T
+        return xp.matvec(self._root[:, None], z) @ self._basis
 
 
 def belief(features: Features, posterior: Finite, outputs: slice) -> Belief:
-    return Belief(posterior.mu[:, outputs], posterior.var, posterior.root, features.phi)
+    return Belief(posterior.mu[:, outputs], posterior.var, posterior.root, features.basis)
 
 
 def covariance(features: Features, posterior: Finite) -> Array:

@@ -43,7 +43,7 @@ def realised_gain(features: Features, arms: NDArray[np.int64], regularisation: f
     checks.positive("regularisation", regularisation)
     runs = np.atleast_2d(arms)
     played, runs = np.unique(runs, return_inverse=True)
-    seen = replace(features, phi=features.phi[played], diag=features.diag[played])
+    seen = replace(features, basis=features.basis[:, played], diag=features.diag[played])
     state = finite.prior(seen, outputs=0, trials=len(runs))
     gains = np.empty(runs.shape)
     for t in range(runs.shape[1]):
