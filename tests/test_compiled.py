@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import warnings
+from dataclasses import replace
 
 import examples_of
 import numpy as np
@@ -115,6 +116,20 @@ def test_single_precision_stays_close_until_a_decision_differs(explore):
     assert agree[:, :5].mean() > 0.9
     np.testing.assert_allclose(double.reward_estimates[agree], single.reward_estimates[agree], atol=1e-3)
     assert np.isfinite(single.dual).all()
+
+
+@pytest.mark.parametrize("explore", ["ucb", "ts", "rand"])
+def test_mixed_precision_is_double_precision_on_rounded_features(explore):
+    """NumPy in double precision, given the rounded features, makes the same decisions; they are off by 2^-24 each."""
+    policy = examples_of.policy(explore=explore, horizon=200)
+    exact = policy.surrogate.factors[0]
+    rounded = replace(exact, basis=exact.basis.astype(np.float32).astype(np.float64))
+    assert 0 < np.abs(rounded.basis - exact.basis).max() <= 2.0**-24 * np.abs(exact.basis).max()
+    plain = sb.simulate(examples_of.policy(explore=explore, horizon=200, factors=[rounded]), PROBLEM, trials=100)
+    mixed = sb.simulate(policy, PROBLEM, trials=100, engine="jax", precision="mixed")
+    np.testing.assert_array_equal(plain.arms, mixed.arms)
+    np.testing.assert_allclose(plain.reward_estimates, mixed.reward_estimates, atol=1e-9)
+    assert (mixed.rewards != mixed.rewards.astype(np.float32)).any()
 
 
 @pytest.mark.parametrize("explore", examples_of.EXPLORATIONS.values(), ids=examples_of.EXPLORATIONS)

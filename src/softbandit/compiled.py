@@ -32,8 +32,8 @@ class JaxEngine:
 
     def __init__(self, step: StepPolicy, problem: Problem, rounds: int, options: Options) -> None:
         self._step, self._problem, self._options = step, problem, options
-        self._kind = np.dtype(options.precision)
-        numbers, self._form = dissect((_tabulated(step, rounds), problem))
+        self._kind = np.dtype("float64" if options.precision == "mixed" else options.precision)
+        numbers, self._form = dissect((_prepared(step, rounds, options.precision), problem))
         self._bytes = sum(number.nbytes for number in numbers)
         with _on_device(self._bytes) as jax:
             self._across = _spread(jax, len(problem.arms), self._bytes)
@@ -133,10 +133,10 @@ def _numbers(jax: Any) -> Any:
     return jax.jit(lambda words, needs: list(map(philox.numbers, words, needs)), static_argnums=1)
 
 
-def _tabulated(step: StepPolicy, rounds: int) -> StepPolicy:
-    """The policy for that many rounds, with widths that are functions of t worked out for each."""
-    same = copy(step)
-    object.__setattr__(same, "surrogate", step.surrogate.tabulated(rounds))
+def _prepared(step: StepPolicy, rounds: int, precision: str) -> StepPolicy:
+    """The policy for that many rounds: widths that are functions of t worked out for each, features made narrower."""
+    same, surrogate = copy(step), step.surrogate.tabulated(rounds)
+    object.__setattr__(same, "surrogate", surrogate.single() if precision == "mixed" else surrogate)
     return same
 
 
@@ -192,8 +192,8 @@ def accelerated(jax: Any) -> bool:
 
 
 def _cast(part: Array, kind: Any) -> Array:
-    """A float array in the precision to be used; any other as it is."""
-    return part if part.dtype.kind != "f" or part.dtype == kind else part.astype(kind)
+    """A float array in the precision to be used, or one that is narrower already; any other as it is."""
+    return part if part.dtype.kind != "f" or part.dtype.itemsize <= kind.itemsize else part.astype(kind)
 
 
 def _below_one(uniform: Array, kind: Any) -> Array:

@@ -31,7 +31,7 @@ def choose(engine: str, step: StepPolicy, trials: int, rounds: int, options: Opt
     """ "numpy" or "jax", after checking what was asked for."""
     checks.named("engine", engine, dict.fromkeys(["numpy", "jax", "auto"]))
     checks.named("draws", options.draws, dict.fromkeys(["host", "device"]))
-    checks.named("precision", options.precision, dict.fromkeys(["float64", "float32"]))
+    checks.named("precision", options.precision, dict.fromkeys(["float64", "mixed", "float32"]))
     for column in options.keep:
         checks.named("keep", column, dict.fromkeys(COLUMNS))
     for name, value, usual in (("draws", options.draws, "host"), ("precision", options.precision, "float64")):

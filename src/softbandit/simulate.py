@@ -63,7 +63,8 @@ def simulate(
         Where random numbers are made: on the "host", or by JAX on its "device", where to send them there would
         take longer than the rounds do. They are the same numbers, up to the rounding of normal ones.
     precision
-        "float64", or with JAX "float32": half the memory and time on many arms, but not the same decisions.
+        "float64"; or with JAX "mixed": features in single precision, all else in double, which is faster on very many
+        arms, with a kernel that is off by 1e-7 of itself; or "float32": all in half the memory, and rounding shows.
 
     Examples
     --------

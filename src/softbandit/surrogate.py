@@ -89,6 +89,11 @@ class Surrogate:
             self, blocks=[replace(block, width=width) for block, width in zip(self.blocks, widths, strict=True)]
         )
 
+    def single(self) -> "Surrogate":
+        """The same, with features in single precision."""
+        made = {id(each): each.single() for each in self.factors}
+        return replace(self, groups=[replace(group, features=made[id(group.features)]) for group in self.groups])
+
     def usable(self, posterior: tuple[Finite, ...]) -> bool:
         """Whether every mean is a number."""
         return all(bool(np.isfinite(state.mu).all()) for state in posterior)
