@@ -18,7 +18,7 @@ from pathlib import Path
 import machine
 import numpy as np
 import tables
-from cells import Cell, add_limits, limits, measure
+from cells import Cell, add_limits, limits, measure, plan
 
 from softbandit.engines import cores
 
@@ -54,7 +54,8 @@ def main():
     for arms in options.arms:
         for engine in options.engines:
             for trials in options.trials:
-                known.append(measure(Cell("ckb-ucb", engine, arms, trials), limits(options), known))
+                planned = plan(Cell("ckb-ucb", engine, arms, trials), limits(options), known)
+                known.append(measure(planned, options.seconds))
                 report(known[-1], copies[machine.device(engine)], path)
     print("\n*: all of it fits in the caches")
 

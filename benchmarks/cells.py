@@ -8,7 +8,10 @@ features to the device, to make the first state) is measured by itself and taken
 import math
 import time
 import warnings
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from functools import lru_cache
+from importlib.util import find_spec
 from typing import NamedTuple
 
 import machine
@@ -17,6 +20,7 @@ import numpy as np
 import softbandit as sb
 from softbandit import engines
 from softbandit.baselines.safe import BLOCK_NUMBERS
+from softbandit.compiled import UNROLL
 from softbandit.rounds import Options
 
 HORIZON = 1024  # powers of two, here and for the rounds that are timed: chunks then have lengths in common
@@ -24,7 +28,8 @@ FEWEST, MOST = 4, 2**18  # rounds that are timed
 REPEATS = 3
 TEMPORARIES = 4  # what a round holds, in states
 PATIENCE = 60.0  # seconds that a compilation may take
-BLOCK_SECONDS = 0.5  # to compile one block of pairs of arms, until it is known better
+BLOCK_SECONDS = 0.15  # to compile one block of pairs of arms
+MOST_THREADS = 8  # that compile
 
 PAIRS = ("safeopt", "stageopt")  # they look at all pairs of arms
 OWN = {
@@ -32,6 +37,9 @@ OWN = {
     "sgp-ucb": {"initial_rounds": 0},  # its second
     "ckb-time-varying": {"every": 128},
 }
+
+
+warnings.simplefilter("ignore", sb.ComplaintWarning)  # what a policy thinks of this problem is not the point
 
 
 class Cell(NamedTuple):
@@ -42,13 +50,12 @@ class Cell(NamedTuple):
 
 
 class Measured(NamedTuple):
-    """Seconds of a round of all trials, or a note that says why there are none."""
+    """Seconds of a round of all trials, or a note that says why there are none; before it is done, a plan."""
 
     cell: Cell
-    rank: int = 0
+    rank: int
     rounds: int = 0
     seconds: float = math.nan
-    first: float = 0.0  # seconds of the first call, which compiles
     note: str = ""
 
 
@@ -78,40 +85,29 @@ def ground(arms):
     return problem, sb.features.features(problem.kernel, problem.arms)
 
 
-@lru_cache(maxsize=1)
+@lru_cache
 def policy(name, arms):
     problem, features = ground(arms)
     own = OWN.get(name, {}) | ({"safe": int(problem.cost.argmin())} if name in (*PAIRS, "sgp-ucb") else {})
     return sb.baselines.make(name, **problem.settings(), horizon=HORIZON, factors=[features], **own)
 
 
-def measure(cell, limits, known):
-    """The cell's figure, or a note; `known` are those measured before."""
-    rank = ground(cell.arms)[1].rank
-    guess = predicted(cell, known)
-    note = too_large(cell, limits) or too_slow(cell, guess, limits, known)
-    if note:
-        return Measured(cell, rank, note=note)
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # a policy's complaints about this problem are not the point
-            return timed(cell, rank, limits.target, guess)
-    except (MemoryError, sb.DeviceError):
-        return Measured(cell, rank, note="memory: refused")
+def plan(cell, limits, known):
+    """How many rounds to time, or a note that says why not; `known` are the cells measured before."""
+    rank, guess = ground(cell.arms)[1].rank, predicted(cell, known)
+    note = too_large(cell, limits) or too_slow(cell, guess, limits)
+    return Measured(cell, rank, 0 if note else power_of_two(limits.target / guess), note=note)
 
 
 def too_large(cell, limits):
     free = machine.free_bytes(cell.engine) if limits.memory is None else limits.memory
-    problem, features = ground(cell.arms)
-    need = TEMPORARIES * cell.trials * state_bytes(cell) + 8 * len(problem.arms) * features.rank
-    return f"memory: {need / 1e9:.0f} GB" if need > free else ""
+    return f"memory: {held_bytes(cell) / 1e9:.0f} GB" if held_bytes(cell) > free else ""
 
 
-def too_slow(cell, guess, limits, known):
+def too_slow(cell, guess, limits):
     if FEWEST * guess > limits.longest:
         return f"time: {span(FEWEST * guess)} for {FEWEST} rounds"
-    compilation = compiling(cell, known)
-    return f"compilation: {span(compilation)}" if compilation > PATIENCE else ""
+    return f"compilation: {span(compiling(cell))}" if compiling(cell) > PATIENCE else ""
 
 
 def predicted(cell, known):
@@ -123,13 +119,13 @@ def predicted(cell, known):
     return 5e-5 + 3e-8 * work(cell) / speed
 
 
-def compiling(cell, known):
-    """Seconds to compile: what looks at pairs of arms does it in blocks, which are compiled one by one."""
+def compiling(cell):
+    """Seconds that it takes to compile all the blocks of pairs of arms; without them it is a second or two."""
     if cell.engine != "jax" or cell.policy not in PAIRS:
         return 0.0
-    smaller = largest_smaller(cell, known)
-    each = BLOCK_SECONDS if smaller is None else max(BLOCK_SECONDS, smaller.first / blocks_of_pairs(smaller.cell))
-    return each * blocks_of_pairs(cell)
+    at_a_time = len(engines.blocks(cell.engine, step(cell), range(cell.trials))[0])
+    blocks = math.ceil(cell.arms / max(1, BLOCK_NUMBERS // (at_a_time * cell.arms)))
+    return BLOCK_SECONDS * blocks * (1 if machine.device(cell.engine) == machine.CPU else UNROLL)
 
 
 def largest_smaller(cell, known):
@@ -146,40 +142,55 @@ def work(cell):
     return cell.trials * cell.arms * (cell.arms if cell.policy in PAIRS else 1)
 
 
-def blocks_of_pairs(cell):
-    """How many blocks a trial's pairs of arms come in, as many trials as run at a time."""
-    at_a_time = len(engines.blocks(cell.engine, step(cell), range(cell.trials))[0])
-    return math.ceil(cell.arms / max(1, BLOCK_NUMBERS // (at_a_time * cell.arms)))
-
-
 def step(cell):
     return policy(cell.policy, cell.arms).stage(0).policy
 
 
-def state_bytes(cell):
-    """What one trial's state takes."""
+def held_bytes(cell):
+    """What a run holds: features, and the states of all trials several times over."""
     state = step(cell).init(1)
-    return sum(part.nbytes for part in (state.dual, *state.memory, *(p for each in state.posterior for p in each)))
+    parts = state.dual, *state.memory, *(part for each in state.posterior for part in each)
+    own = sum(part.nbytes for part in parts)
+    return TEMPORARIES * cell.trials * own + 8 * cell.arms * ground(cell.arms)[1].rank
 
 
-def timed(cell, rank, target, guess):
-    """The least of some runs that take about `target` seconds each, less what it takes to begin."""
-    rounds = power_of_two(target / guess)
-    first = run(cell, rounds if cell.engine == "jax" else 1)
-    begun = min(begin(cell, rounds) for _ in range(2))
+def compile_side_by_side(plans):
+    """Run each once, several at a time where all fit in memory: compilation takes most of the time of a first run."""
+    cores = min(engines.cores(), MOST_THREADS)
+    fit = [each for each in plans if not each.note and cores * held_bytes(each.cell) <= machine.free_bytes("jax")]
 
-    def seconds(rounds):
-        whole = run(cell, rounds)
-        return max(whole - begun, whole / 20) / rounds
+    def once(planned):
+        with suppress(MemoryError, sb.DeviceError):  # it will be said when it is measured
+            run(planned.cell, planned.rounds)
 
-    once = seconds(rounds)
-    if rounds * once > 2 * target:
-        return Measured(cell, rank, rounds, once, first)
-    better = power_of_two(target / once)
-    if better > 2 * rounds:  # the guess was far too high
-        rounds = better
-        run(cell, rounds)  # compiles longer chunks
-    return Measured(cell, rank, rounds, min(seconds(rounds) for _ in range(REPEATS)), first)
+    with ThreadPoolExecutor(cores) as pool:
+        list(pool.map(once, fit))
+
+
+def measure(planned, target):
+    """What was planned, done: the least of some runs of about `target` seconds, less what it takes to begin."""
+    cell, rounds = planned.cell, planned.rounds
+    if planned.note:
+        return planned
+    try:
+        run(cell, rounds if cell.engine == "jax" else 1)  # compiles
+        begun = min(begin(cell, rounds) for _ in range(2))
+        once = less(begun, cell, rounds)
+        if rounds * once > 2 * target:
+            return planned._replace(seconds=once)
+        better = power_of_two(target / once)
+        if better > 4 * rounds:  # the guess was far too high
+            rounds = better
+            run(cell, rounds)  # compiles longer chunks
+        return planned._replace(rounds=rounds, seconds=min(less(begun, cell, rounds) for _ in range(REPEATS)))
+    except (MemoryError, sb.DeviceError):
+        return planned._replace(rounds=0, note="memory: refused")
+
+
+def less(begun, cell, rounds):
+    """Seconds a round, without those that it takes to begin."""
+    whole = run(cell, rounds)
+    return max(whole - begun, whole / 20) / rounds
 
 
 def run(cell, rounds):
@@ -222,6 +233,15 @@ def span(seconds):
         if seconds >= 2 * size:
             return f"{seconds / size:,.0f} {unit}"
     return f"{seconds:.0f} s"
+
+
+def forget():
+    """Drop programs and policies: those for one number of arms are of no use for another."""
+    policy.cache_clear()
+    if find_spec("jax") is not None:
+        import jax
+
+        jax.clear_caches()
 
 
 def power_of_two(rounds):

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import machine
 import tables
-from cells import Cell, Measured, add_limits, limits, measure
+from cells import Cell, Measured, add_limits, compile_side_by_side, forget, limits, measure, plan
 
 import softbandit as sb
 
@@ -46,10 +46,8 @@ def main():
     print("rounds a second: trials x rounds / seconds\n")
     print(f"{'policy':17}{'engine':>7}{'arms':>10}" + "".join(f"{each:>8,} trials" for each in options.trials))
     for arms in options.arms:
-        for policy in options.policies:
-            for engine in options.engines:
-                line(path, [Cell(policy, engine, arms, trials) for trials in options.trials], limits(options), known)
-        forget(options.engines)
+        on_arms(arms, options, known, path)
+        forget()
     print(f"\n{path}: {time.perf_counter() - began:.0f} s")
 
 
@@ -66,16 +64,25 @@ def parse():
     return parser.parse_args()
 
 
-def line(path, cells, limits, known):
-    """One line of the table: a policy and an engine on so many arms. What is measured joins what is known."""
-    policy, engine, arms, _ = cells[0]
-    print(f"{policy:17}{engine:>7}{arms:>10,}", end="", flush=True)
-    for cell in cells:
-        if cell not in known:
-            known[cell] = measure(cell, limits, known.values())
-            tables.append(path, row(known[cell]))
-        print(f"{shown(known[cell]):>15}", end="", flush=True)
-    print()
+def on_arms(arms, options, known, path):
+    """The lines of the table for that many arms. What is measured joins what is known."""
+    lines = [
+        [Cell(policy, engine, arms, trials) for trials in options.trials]
+        for policy in options.policies
+        for engine in options.engines
+    ]
+    cells = [cell for each in lines for cell in each if cell not in known]
+    plans = {cell: plan(cell, limits(options), known.values()) for cell in cells}
+    compile_side_by_side([each for cell, each in plans.items() if cell.engine == "jax"])
+    for each in lines:
+        policy, engine, *_ = each[0]
+        print(f"{policy:17}{engine:>7}{arms:>10,}", end="", flush=True)
+        for cell in each:
+            if cell in plans:
+                known[cell] = measure(plans[cell], options.seconds)
+                tables.append(path, row(known[cell]))
+            print(f"{shown(known[cell]):>15}", end="", flush=True)
+        print()
 
 
 def row(result):
@@ -108,14 +115,6 @@ def measured(row):
 
 def shown(result):
     return result.note.split(":")[0] if result.note else f"{result.cell.trials / result.seconds:,.0f}"
-
-
-def forget(names):
-    """Programs for one number of arms are of no use for another."""
-    if "jax" in names:
-        import jax
-
-        jax.clear_caches()
 
 
 if __name__ == "__main__":
