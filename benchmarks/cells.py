@@ -24,6 +24,7 @@ from softbandit.compiled import UNROLL
 from softbandit.rounds import Options
 
 HORIZON = 1024  # powers of two, here and for the rounds that are timed: chunks then have lengths in common
+WIDTH = 0.2  # of what the theory asks for: at its full width most arms tie, at their bounds, in all the rounds timed
 FEWEST, MOST = 4, 2**18  # rounds that are timed
 REPEATS = 3
 TEMPORARIES = 4  # what a round holds, in states
@@ -89,7 +90,7 @@ def ground(arms):
 def policy(name, arms):
     problem, features = ground(arms)
     own = OWN.get(name, {}) | ({"safe": int(problem.cost.argmin())} if name in (*PAIRS, "sgp-ucb") else {})
-    return sb.baselines.make(name, **problem.settings(), horizon=HORIZON, factors=[features], **own)
+    return sb.baselines.make(name, **problem.settings(), horizon=HORIZON, width_scale=WIDTH, factors=[features], **own)
 
 
 def plan(cell, limits, known):
