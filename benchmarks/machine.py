@@ -8,6 +8,7 @@ from functools import lru_cache
 from importlib.metadata import version
 from pathlib import Path
 
+import softbandit
 from softbandit.engines import cores
 
 CPU = "CPU"
@@ -40,8 +41,8 @@ def slug():
 
 def versions():
     """Those that bear on speed, "; " between them: a cell of a CSV file."""
-    found = [f"{package} {_version(package)}" for package in ("softbandit", "numpy", "jax")]
-    return "; ".join([*found, f"Python {platform.python_version()}"])
+    others = [f"{package} {_version(package)}" for package in ("numpy", "jax")]
+    return "; ".join([f"softbandit {softbandit.__version__}", *others, f"Python {platform.python_version()}"])
 
 
 def command():

@@ -58,7 +58,7 @@ def bandwidth(rows):
     own = [row for row in rows if row["engine"]]
     columns = report.distinct(own, "trials")
     figure = new_figure(width=9.5, height=3.5)
-    panels = figure.subplots(1, len(columns), sharey=True, squeeze=False)[0]
+    panels = figure.subplots(1, len(columns), sharex=True, sharey=True, squeeze=False)[0]
     for trials, axes in zip(columns, panels, strict=True):
         chosen = [row | {"share": share(row)} for row in own if int(row["trials"]) == trials]
         lines(axes, chosen, "share", {} if axes is panels[-1] else None)

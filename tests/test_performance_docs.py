@@ -44,8 +44,8 @@ def test_figures_of_the_page_stand_in_the_files():
         for row in rows_of(path)
     }
     shown = 0
-    for policy, engine, trials, *cells in body:
-        for n, cell in zip(arms, cells, strict=True):
+    for policy, engine, trials, *figures in body:
+        for n, cell in zip(arms, figures, strict=True):
             if cell[:1].isdigit():
                 key = policy, *engines[engine], int(trials.replace(",", "")), n
                 # Three digits are shown: at most half a unit of the third is lost, 0.5% of the number.
