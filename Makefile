@@ -19,11 +19,14 @@ test: .venv/test.stamp
 	$(BIN)/lint-imports
 	$(BIN)/python -m pytest
 
+# Prints what is quick; docs/performance.md says how its own figures are made.
 bench: .venv/test.stamp
 	$(BIN)/python benchmarks/core.py
 	$(BIN)/python benchmarks/theory.py
 	$(BIN)/python benchmarks/arms.py
 	$(BIN)/python benchmarks/engines.py
+	$(BIN)/python benchmarks/grid.py --policies ckb-ucb ckb-ts --arms 100 1000 10000 --trials 1 50 --out out/grid.csv
+	$(BIN)/python benchmarks/bandwidth.py --arms 100 10000 1000000 --trials 1 50 --out out/bandwidth.csv
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/continuous.py timing budget longer
 
 clean:
