@@ -56,9 +56,20 @@ def test_blocks_are_as_large_as_their_posteriors_allow():
     assert engines.trial_bytes(policy) == state.root.nbytes + state.mu.nbytes + state.var.nbytes
 
 
-def test_numpy_takes_all_at_once():
+def test_numpy_takes_all_at_once_where_they_fit_the_caches(monkeypatch):
     (block,) = engines.blocks("numpy", POLICY, [5, 2**64 - 1, 7])
     assert block.tolist() == [5, 2**64 - 1, 7]
+    monkeypatch.setattr(engines, "BLOCK_BYTES", 2 * engines.trial_bytes(POLICY))
+    assert [block.tolist() for block in engines.blocks("numpy", POLICY, [5, 2**64 - 1, 7])] == [[5, 2**64 - 1], [7, 7]]
+
+
+@pytest.mark.parametrize("engine", ["numpy", "jax"])
+def test_blocks_change_nothing(engine, monkeypatch):
+    whole = sb.simulate(POLICY, PROBLEM, trials=5, engine=engine, rounds=30)
+    monkeypatch.setattr(engines, "BLOCK_BYTES", 2 * engines.trial_bytes(POLICY))
+    pieces = sb.simulate(POLICY, PROBLEM, trials=5, engine=engine, rounds=30)
+    np.testing.assert_array_equal(whole.arms, pieces.arms)
+    np.testing.assert_array_equal(whole.rewards, pieces.rewards)
 
 
 @pytest.mark.parametrize(

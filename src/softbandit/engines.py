@@ -21,9 +21,9 @@ from softbandit.rounds import COLUMNS, Engine, NumpyEngine, Options
 COMPILATION = 2.0  # seconds that JAX must save before "auto" takes it
 CALLS, ENTRY = 60e-6, 5e-10  # seconds that it saves a round, and besides for each of trials x arms x rank
 
-SEARCH = 2**22
+SEARCH = 2**22  # entries
 
-BLOCK_TRIALS, BLOCK_BYTES = 64, 2**22  # at most: what a core's caches serve well
+BLOCK_TRIALS, BLOCK_BYTES = 64, 2**22  # at most: what a core's caches serve well; the first compiled alone
 SPLIT_BYTES = 2**16  # at least: less is not worth a core of its own
 
 
@@ -63,17 +63,16 @@ def make(engine: str, step: StepPolicy, problem: Problem | SpaceProblem, rounds:
 def blocks(engine: str, step: StepPolicy, numbers: Sequence[int]) -> list[Trials]:
     """The trials in blocks of one size, the last filled up with copies of a trial.
 
-    On a CPU, compiled blocks run side by side, one a core, and each stays in that core's
-    caches. An accelerator takes all trials at once, and so does NumPy, whose calls are too
-    short for that.
+    On a CPU a block stays in a core's caches. An accelerator takes all trials at once.
     """
     trials = np.fromiter(numbers, dtype=np.uint64, count=len(numbers))
-    if engine != "jax" or not on_cpu():
+    if step.continuous or (engine == "jax" and not on_cpu()):
         return [trials]
-    state = trial_bytes(step)
-    most = max(1, min(BLOCK_TRIALS, BLOCK_BYTES // state))
-    worthwhile = min(cores(), len(trials), len(trials) * state // SPLIT_BYTES)
-    size = math.ceil(len(trials) / max(worthwhile, math.ceil(len(trials) / most)))
+    state, many = trial_bytes(step), len(trials)
+    least = math.ceil(many / max(1, BLOCK_BYTES // state))
+    if engine == "jax":  # at least one a core: compiled blocks run side by side
+        least = max(least, math.ceil(many / BLOCK_TRIALS), min(cores(), many, many * state // SPLIT_BYTES))
+    size = math.ceil(many / least)
     return np.split(np.pad(trials, (0, -len(trials) % size), mode="edge"), math.ceil(len(trials) / size))
 
 
@@ -81,11 +80,12 @@ class Crew:
     """A thread for each core, and for each block of trials always the same one.
 
     JAX plays on a CPU what one thread sends off in order, and what several send off side by
-    side. A single block needs no thread.
+    side. A single block needs no thread, and NumPy's calls are too short for several.
     """
 
-    def __init__(self, blocks: int) -> None:
-        self._threads = [ThreadPoolExecutor(1) for _ in range(min(blocks, cores()) if blocks > 1 else 0)]
+    def __init__(self, engine: str, blocks: int) -> None:
+        several = engine == "jax" and blocks > 1
+        self._threads = [ThreadPoolExecutor(1) for _ in range(min(blocks, cores()) if several else 0)]
 
     def __enter__(self) -> Self:
         return self

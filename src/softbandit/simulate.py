@@ -106,7 +106,7 @@ def _played(
     """
     states: list[Any] = [None] * len(blocks)
     waiting: tuple[slice, Engine, list[Any]] | None = None
-    with engines.Crew(len(blocks)) as crew:
+    with engines.Crew(engine, len(blocks)) as crew:
         for stage, first, count in _chunks(policy, problem, sum(map(len, blocks)), rounds, options.draws):
             if first == stage.first:
                 player = engines.make(engine, stage.policy, problem, int(min(stage.last, rounds)) - first, options)
