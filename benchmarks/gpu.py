@@ -1,7 +1,9 @@
 """The compiled engine on an accelerator: many trials, and very many arms. `python benchmarks/gpu.py [trials|arms]`
 
-Microseconds a round (all trials of it), and a trial and round; compilation is paid before the clock starts. Draws are
-made on the device, and only the arms come back: they are all that `score` needs.
+Microseconds a round (all trials of it) and a trial-round, from the first report of progress to the last: compilation
+and what it takes to begin are not counted, draws are made on the device, and only the arms come back, which are all
+that `score` needs. Seconds to compile are those of the rounds' program. `Phi q` is a bare product with the features,
+by itself, again and again: the least that a round on very many arms can take.
 """
 
 import sys
@@ -21,59 +23,80 @@ def main():
     if "trials" in parts:
         many_trials()
     if "arms" in parts:
-        many_arms(10**6, 64, "float64")
-        many_arms(10**7, 64, "float32")
+        many_arms(10**6, 64, ("float64", "mixed", "float32"))
+        many_arms(10**7, 64, ("float32",))
 
 
 def many_trials():
     problem = sb.problems.rkhs(seed=3, lengthscale=0.25)
+    print(f"\n{'100 arms':10}{'rank':>6}{'trials':>8}{'us a round':>12}{'us a trial-round':>18}{'to compile':>12}")
     for explore in ("ucb", "rand", "ts"):
         policy = sb.CKB(**problem.settings(), horizon=8192, explore=explore)
-        rank = policy.surrogate.groups[0].features.phi.shape[1]
+        rank = policy.surrogate.groups[0].features.rank
         for trials in (1000, 10_000):
-            first, us = timed(policy, problem, trials, "float64")
-            print(
-                f"ckb-{explore:5} 100 arms, rank {rank}, {trials:6,} trials: {us:9.1f} us a round, "
-                f"{us / trials:.4f} us a trial-round (first call {first:.1f} s)",
-                flush=True,
-            )
+            compiling, us = timed(policy, problem, trials, "float64")
+            row = f"{rank:6}{trials:8,}{us:12.1f}{us / trials:18.4f}{compiling:10.1f} s"
+            print(f"ckb-{explore:6}{row}", flush=True)
 
 
-def many_arms(arms, rank, precision):
-    """A kernel of that rank: cosine features of random frequencies, scaled so that k(x, x) <= 1."""
+def many_arms(arms, rank, precisions):
+    """CKB-UCB with a kernel of that rank: cosine features of random frequencies, scaled so that k(x, x) <= 1."""
     rng = np.random.default_rng(0)
     x = np.linspace(0, 1, arms)
-    phi = np.cos(np.outer(x, rng.uniform(0, 40, rank)) + rng.uniform(0, 6, rank)) / np.sqrt(rank)
-    features = sb.features.Features(phi.T.copy(), np.einsum("ij,ij->i", phi, phi), np.arange(rank), 0.0)
+    basis = np.cos(np.outer(rng.uniform(0, 40, rank), x) + rng.uniform(0, 6, (rank, 1))) / np.sqrt(rank)
+    features = sb.features.Features(basis, np.einsum("ij,ij->j", basis, basis), np.arange(rank), 0.0)
     kernel = sb.SquaredExponential(0.2)
     problem = sb.problems.Problem(x[:, None], kernel, np.sin(5 * x), x - 0.6, **BOUNDS)
     policy = sb.CKB(**problem.settings(), horizon=4096, width_scale=0.2, factors=[features])
-    first, us = timed(policy, problem, 1, precision)
-    size = phi.size * np.dtype(precision).itemsize
-    print(
-        f"ckb-ucb {arms:,} arms, rank {rank}, {precision}: {us:.0f} us a round (features of {size / 1e9:.2f} GB read "
-        f"once: {size / us / 1e6:.2f} TB/s; first call {first:.1f} s)",
-        flush=True,
-    )
+    print(f"\n{'ckb-ucb':12}{'arms':>12}{'rank':>6}{'us a round':>12}{'Phi q':>8}{'GB of Phi':>11}{'to compile':>12}")
+    for precision in precisions:
+        kind = np.float64 if precision == "float64" else np.float32
+        compiling, us = timed(policy, problem, 1, precision)
+        row = f"{us:12.0f}{bare(basis.astype(kind)):8.0f}{basis.size * kind().itemsize / 1e9:11.2f}{compiling:10.1f} s"
+        print(f"{precision:12}{arms:12,}{rank:6}{row}", flush=True)
 
 
 def timed(policy, problem, trials, precision):
-    """Seconds of the first call, and microseconds a round between the first report of progress and the last."""
+    """Seconds to trace and compile the rounds, and microseconds a round, the least of three runs."""
 
-    def seconds():
+    def run():
         at, done = [], []
 
         def note(rounds):
             at.append(time.perf_counter())
             done.append(rounds)
 
-        begun = time.perf_counter()
         how = {"engine": "jax", "keep": (), "draws": "device", "precision": precision}
         sb.simulate(policy, problem, trials, progress=note, **how)
-        return at[-1] - begun, (at[-1] - at[0]) / sum(done[1:])
+        return (at[-1] - at[0]) / sum(done[1:])
 
-    first, _ = seconds()
-    return first, 1e6 * min(seconds()[1] for _ in range(3))
+    spent = []
+
+    def listen(event, seconds, **about):
+        if event.startswith("/jax/core/compile/") and "play" in str(about.get("fun_name")):
+            spent.append(seconds)
+
+    jax.monitoring.register_event_duration_secs_listener(listen)
+    run()
+    jax.monitoring.unregister_event_duration_listener(listen)
+    return sum(spent), 1e6 * min(run() for _ in range(3))
+
+
+def bare(basis, count=200):
+    """Microseconds of q^T Phi^T, on the device."""
+
+    @jax.jit
+    def products(phi, q):
+        return jax.lax.scan(lambda q, _: (q + 1e-9 * (q @ phi)[: len(q)], None), q, length=count)[0]
+
+    with jax.enable_x64(True), jax.default_matmul_precision("highest"):
+        phi, q = jax.device_put(basis), jax.device_put(np.ones(len(basis), dtype=basis.dtype))
+        times = []
+        for _ in range(4):
+            begun = time.perf_counter()
+            jax.block_until_ready(products(phi, q))
+            times.append(time.perf_counter() - begun)
+    return 1e6 * min(times) / count
 
 
 if __name__ == "__main__":
