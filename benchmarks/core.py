@@ -82,15 +82,23 @@ def ask_and_tell(agent):
 
 
 def memory():
-    """Peak memory of simulate with T = 10,000 and 50 trials, 100 arms, in a process of its own."""
-    for explore, name in NAMES.items():
-        print(f"{name:10}{int(python(MEMORY.format(explore=explore))) / 1e6:6.0f} MB")
+    """Peak memory of simulate, 100 arms, in a process of its own: all columns kept, and the arms alone."""
+    print(f"{'':10}{'engine':>8}{'trials':>8}{'rounds':>9}{'kept':>10}{'trace':>10}{'peak':>10}")
+    for engine in ("numpy", "jax"):
+        for trials, rounds in ((50, 1000), (50, 10_000), (50, 100_000), (1000, 1000)):
+            for keep, columns in (("softbandit.rounds.COLUMNS", 6), ("()", 1)):
+                code = MEMORY.format(engine=engine, trials=trials, rounds=rounds, keep=keep)
+                trace, peak = 8 * trials * rounds * columns / 1e6, int(python(code)) / 1e6
+                kept = "all" if columns > 1 else "arms"
+                row = f"{engine:>8}{trials:8,}{rounds:9,}{kept:>10}{trace:7.0f} MB{peak:7.0f} MB"
+                print(f"{'CKB-UCB':10}{row}", flush=True)
 
 
 MEMORY = """
-import softbandit as sb
+import softbandit, softbandit as sb
 problem = sb.problems.rkhs(seed=3)
-sb.simulate(sb.CKB(**problem.settings(), horizon=10_000, explore="{explore}"), problem, trials=50)
+policy = sb.CKB(**problem.settings(), horizon={rounds})
+sb.simulate(policy, problem, trials={trials}, engine="{engine}", keep={keep})
 # The high-water mark of this process; ru_maxrss would count the one that started it.
 print(1024 * next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith("VmHWM")))
 """

@@ -1,4 +1,4 @@
-"""NumPy's engine and JAX's on the same work, in one run: `python benchmarks/engines.py [rounds compile auto]`.
+"""NumPy's engine and JAX's on the same work, in one run: `engines.py [rounds compile auto precision]`.
 
 Times are taken in turns and the median is shown, in microseconds a trial-round unless a line says
 otherwise; compilation is paid before the clock starts.
@@ -6,7 +6,7 @@ otherwise; compilation is paid before the clock starts.
 
 import argparse
 import time
-from statistics import median
+from statistics import mean, median
 
 import jax
 import plain
@@ -85,6 +85,20 @@ def auto(options):
         print(f"{arms:6} arms{trials:6} trials: saved {1e6 * saved:9.1f}, reckoned {1e6 * reckoned:9.1f}", flush=True)
 
 
+def precision(options, problems=10, trials=100, rounds=500):
+    """Share of trials whose arms are those of double precision in all of 500 rounds (10 problems x 100 trials)."""
+    print(f"{'':10}{'mixed':>9}{'float32':>9}")
+    for explore in EXPLORATIONS:
+        shares = []
+        for seed in range(problems):
+            problem = sb.problems.rkhs(seed=seed)
+            policy = sb.CKB(**problem.settings(), horizon=rounds, explore=explore, width_scale=0.2)
+            kinds = ("float64", "mixed", "float32")
+            double, *others = (sb.simulate(policy, problem, trials, engine="jax", precision=kind) for kind in kinds)
+            shares.append([(double.arms == other.arms).all(axis=1).mean() for other in others])
+        print(f"ckb-{explore:6}" + "".join(f"{mean(share):9.1%}" for share in zip(*shares, strict=True)), flush=True)
+
+
 def in_turns(ways, turns):
     """The median time of each way, in seconds, after one call that is not counted."""
     for way in ways.values():
@@ -99,7 +113,7 @@ def seconds(work):
     return time.perf_counter() - started
 
 
-PARTS = {part.__name__: part for part in (rounds, compile, auto)}
+PARTS = {part.__name__: part for part in (rounds, compile, auto, precision)}
 
 if __name__ == "__main__":
     main()

@@ -8,8 +8,7 @@ from softbandit.experiments.figures import finish, new_figure
 
 COLOURS = {"NumPy": "#0072b2", "JAX": "#d55e00"}  # Okabe & Ito, as in the other figures
 OTHERS = ("#009e73", "#cc79a7", "#e69f00")  # accelerators
-BESIDE = {"xytext": (7, 0), "va": "center"}  # where a line's name stands, seen from its end
-ABOVE = {"xytext": (2, 11), "ha": "right"}
+MISSING = "Where there is no dot the run was not made, or would take more memory or time than the benchmark allows."
 
 
 def engines(rows, policies):
@@ -20,12 +19,11 @@ def engines(rows, policies):
     for policy, line in zip(policies, grid, strict=True):
         for trials, axes in zip(columns, line, strict=True):
             chosen = [row for row in rows if row["policy"] == policy and int(row["trials"]) == trials]
-            lines(axes, chosen, "us_per_trial_round", dict.fromkeys(COLOURS, ABOVE) if axes is line[-1] else None)
+            lines(axes, chosen, "us_per_trial_round")
             last = policy == policies[-1]
             title = f"{policy.upper()}, {report.several(trials)}"
             finish(axes, title, "arms" if last else "", "microseconds a trial-round" if axes is line[0] else "")
-    note = "A line ends where another step would take more memory or time than the benchmark allows."
-    return finished(figure, rows, "Time a round and trial, by the number of arms", note)
+    return finished(figure, rows, "Time a round and trial, by the number of arms", MISSING)
 
 
 def policies(rows, trials):
@@ -45,12 +43,10 @@ def policies(rows, trials):
         axes.grid(color="0.92", lw=0.8)
         axes.set_axisbelow(True)
         axes.tick_params(axis="y", length=0)
-        ticks(axes.xaxis)
+        ticks(axes.xaxis, every=2)
         finish(axes, f"{arms:,} arms", "microseconds a trial-round" if axes is panels[len(panels) // 2] else "", "")
         axes.spines["left"].set_visible(False)
-    note = "Where a dot is missing, the run would take more memory or time than the benchmark allows."
-    legend(figure, rows)
-    return finished(figure, rows, f"Every policy, {report.several(trials)} at a time", note)
+    return finished(figure, rows, f"Every policy, {report.several(trials)} at a time", MISSING)
 
 
 def bandwidth(rows):
@@ -61,7 +57,7 @@ def bandwidth(rows):
     panels = figure.subplots(1, len(columns), sharex=True, sharey=True, squeeze=False)[0]
     for trials, axes in zip(columns, panels, strict=True):
         chosen = [row | {"share": share(row)} for row in own if int(row["trials"]) == trials]
-        lines(axes, chosen, "share", {} if axes is panels[-1] else None)
+        lines(axes, chosen, "share")
         axes.axhline(100, color="black", lw=0.8)
         axes.set_ylim(top=250)
         finish(axes, f"CKB-UCB, {report.several(trials)}", "arms", "of copy bandwidth" if axes is panels[0] else "")
@@ -77,18 +73,12 @@ def share(row):
     return "" if row["note"] else 100 * float(row["share_of_copy"])
 
 
-def lines(axes, rows, column, places):
-    """A line an engine over the arms, both axes logarithmic.
-
-    Their names stand at their ends where `places` are given: those it has there, and others beside.
-    """
+def lines(axes, rows, column):
+    """A line an engine over the arms, both axes logarithmic."""
     for name in report.labels(rows):
         own = sorted((int(row["arms"]), row) for row in rows if report.label(row) == name and not row["note"])
         shade = colour(rows, name)
         axes.plot([n for n, _ in own], [float(row[column]) for _, row in own], color=shade, lw=1.8)
-        if places is not None and own:
-            text = {"color": shade, "size": 9, "weight": "bold"} | BESIDE | places.get(name, {})
-            axes.annotate(name, (own[-1][0], float(own[-1][1][column])), textcoords="offset points", **text)
         for n, row in own:
             fill = "white" if row.get("in_caches") == "yes" else shade
             axes.plot(n, float(row[column]), "o", ms=5, mec=shade, mfc=fill, mew=1.3)
@@ -105,9 +95,9 @@ def colour(rows, name):
     return COLOURS.get(name) or OTHERS[others.index(name) % len(OTHERS)]
 
 
-def ticks(axis):
-    """One a power of ten, written out."""
-    axis.set_major_locator(LogLocator(numticks=12))
+def ticks(axis, every=1):
+    """One a power of ten, or of so many tens, written out."""
+    axis.set_major_locator(LogLocator(base=10.0**every, numticks=12))
     axis.set_minor_locator(NullLocator())
     axis.set_major_formatter(FuncFormatter(lambda value, _: short(value)))
 
@@ -133,6 +123,7 @@ def finished(figure, rows, title, note):
     where = "; ".join(dict.fromkeys(report.where(row).split(";")[0] for row in rows))
     head = figure.suptitle(title, size=11, x=0.01, y=1 - 0.08 / height, ha="left", va="top", weight="bold")
     head.set_in_layout(False)  # its room is set aside below
+    legend(figure, rows)
     figure.text(0.01, 0.06 / height, f"{note}\n{where}.", size=6.5, color="0.35", ha="left", va="bottom")
     figure.tight_layout(rect=(0, 0.3 / height, 1, 1 - 0.34 / height))
     return figure

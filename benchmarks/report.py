@@ -10,7 +10,17 @@ from pathlib import Path
 import tables
 
 DOCS = Path(__file__).parent.parent / "docs"
-TEXTS = ("engines", "compile", "core", "peers", "arms", "continuous", "gpu")  # what benchmarks print, as it is
+TEXTS = (
+    "precision",
+    "memory",
+    "engines",
+    "compile",
+    "core",
+    "peers",
+    "arms",
+    "continuous",
+    "gpu",
+)  # what benchmarks print, as it is
 MAIN = ("ckb-ucb", "ckb-ts")
 TRIALS = 50  # in the figure of all policies
 
@@ -107,7 +117,7 @@ def figures(rows, policy, name, trials, arms):
     """Rounds a second on each number of arms, or why there are none."""
     key = policy, name, trials
     own = {int(row["arms"]): row for row in rows if (row["policy"], label(row), int(row["trials"])) == key}
-    return [because(own[n]) or number(own[n]["rounds_per_second"]) if n in own else "" for n in arms]
+    return [because(own[n]) or number(own[n]["rounds_per_second"]) if n in own else "*not run*" for n in arms]
 
 
 def because(row):
