@@ -27,8 +27,9 @@ def test_the_tables_are_those_that_the_results_give():
 
 def test_a_number_changed_by_hand_is_found():
     part = re.search(r"<!-- grid -->\n(.*?)<!-- /grid -->", PAGE.read_text(), flags=re.DOTALL)[1]
-    figure = re.findall(r"\d{1,3}(?:,\d{3})+ \|$", part, flags=re.MULTILINE)[0]
-    edited = PAGE.read_text().replace(figure, "987,654,321 |", 1)
+    figure = re.findall(r"\| (\d{2,3}(?:,\d{3})+) \|", part)[0]
+    edited = PAGE.read_text().replace(f"| {figure} |", "| 987,654,321 |", 1)
+    assert edited != PAGE.read_text()
     assert report.page(edited) == PAGE.read_text()
 
 
