@@ -3,6 +3,7 @@
 import platform
 import re
 import shlex
+import subprocess
 import sys
 from functools import lru_cache
 from importlib.metadata import version
@@ -42,7 +43,20 @@ def slug():
 def versions():
     """Those that bear on speed, "; " between them: a cell of a CSV file."""
     others = [f"{package} {_version(package)}" for package in ("numpy", "jax")]
-    return "; ".join([f"softbandit {softbandit.__version__}", *others, f"Python {platform.python_version()}"])
+    own = f"softbandit {softbandit.__version__}{_commit()}"
+    return "; ".join([own, *others, f"Python {platform.python_version()}"])
+
+
+@lru_cache(maxsize=1)
+def _commit():
+    """The commit that the figures are of, where git knows it; + where the library's source differs from it."""
+    git = ["git", "-C", str(Path(__file__).parent.parent)]
+    try:
+        name = subprocess.run([*git, "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True).stdout
+        same = subprocess.run([*git, "diff", "--quiet", "HEAD", "--", "src"], check=False).returncode == 0
+    except (OSError, subprocess.CalledProcessError):
+        return ""
+    return f" ({name.strip()}{'' if same else '+'})"
 
 
 def command():

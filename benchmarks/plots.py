@@ -65,7 +65,7 @@ def bandwidth(rows):
     panels[-1].annotate(
         "as fast as a copy", (0.02, 103), xycoords=panels[-1].get_yaxis_transform(), va="bottom", size=8
     )
-    note = f"Open circles: all of it fits in the caches. {'. '.join(report.copies_of(rows))}."
+    note = f"Open circles: all of it fits in the caches. {'. '.join(report.copies_of(rows))}. {MISSING}"
     return finished(figure, rows, "Bytes that a round must move, against a copy", note)
 
 

@@ -97,3 +97,7 @@ def test_project_and_drop_single():
     assert drop_single(np.array([2.5])) == 2.5
     assert drop_single(np.zeros((3, 2))).shape == (3, 2)
     assert drop_single(np.zeros((3, 0))).shape == (3, 0)
+
+
+def test_picking_among_none_gives_some_arm():
+    assert (pick(np.zeros((2, 30), dtype=bool), np.array([0.1, 0.9])) < 30).all()

@@ -83,6 +83,16 @@ def test_the_way_of_accelerators_leads_to_the_same_arms(ties, monkeypatch):
     np.testing.assert_array_equal(plain.arms, fast.arms)
 
 
+@pytest.mark.parametrize("name", ["CKB, two constraints", "SGPUCB", "TimeVarying", "SafeOpt"])
+def test_the_way_of_accelerators_serves_other_policies_too(name, monkeypatch):
+    monkeypatch.setattr(arrays, "by_platform", lambda cpu, default: default())
+    monkeypatch.setattr(compiled, "accelerated", lambda jax: True)
+    policy = examples_of.POLICIES[name]
+    plain = sb.simulate(policy, problem_of(policy), trials=20, rounds=41)
+    fast = sb.simulate(policy, problem_of(policy), trials=20, rounds=41, engine="jax", draws="device")
+    np.testing.assert_array_equal(plain.arms, fast.arms)
+
+
 @pytest.mark.parametrize("name", ["CKB, Thompson", "CKB, two constraints", "SGPUCB", "TimeVarying"])
 def test_numbers_made_on_the_device_are_the_same_numbers(name):
     policy = examples_of.POLICIES[name]
@@ -103,7 +113,7 @@ def test_numbers_made_on_the_device_depend_on_no_batch_and_no_chunks(monkeypatch
     alone = sb.simulate(policy, PROBLEM, trials=[7], engine="jax", draws="device")
     np.testing.assert_array_equal(whole.arms[[7]], alone.arms)
     module = sys.modules["softbandit.simulate"]
-    monkeypatch.setitem(module.LIMITS, "device", module.LIMITS["device"]._replace(rounds=13))
+    monkeypatch.setattr(module, "CPU", module.CPU._replace(rounds=13))
     np.testing.assert_array_equal(whole.arms, sb.simulate(policy, PROBLEM, 9, engine="jax", draws="device").arms)
 
 

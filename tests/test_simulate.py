@@ -1,3 +1,5 @@
+import sys
+
 import examples_of
 import numpy as np
 import pytest
@@ -53,6 +55,59 @@ def test_progress_adds_up_to_the_rounds():
     sb.simulate(examples_of.policy(horizon=1700), PROBLEM, progress=done.append)
     assert sum(done) == 1700
     assert len(done) > 1
+
+
+def test_progress_of_numpys_rounds_is_reported_when_they_are_done():
+    """A report for each chunk, before the next is begun."""
+    played, heard = [], []
+    step = examples_of.policy(horizon=2048)
+
+    class Noted(type(step)):
+        def decide(self, *arguments):
+            played.append(1)
+            return super().decide(*arguments)
+
+    noted = Noted(**step.given)
+    sb.simulate(noted, PROBLEM, progress=lambda rounds: heard.append((len(played), rounds)))
+    assert heard == [(1024, 1024), (2048, 1024)]
+
+
+@pytest.mark.parametrize(
+    ("trials", "rounds", "engine", "expected"),
+    [
+        (1, 10_000, "numpy", 1000),  # at most 1,024, and a number that divides them
+        (1, 10_007, "numpy", 1024),  # a prime: none does
+        (1000, 10_007, "numpy", 235),  # 2^27 entries are 235.5 rounds of 1,000 x 570
+        (5000, 10_007, "numpy", 64),  # they are 47 rounds of 5,000 x 570: but 64 at least
+        (10_000, 10_007, "numpy", 46),  # 2^22 words are 46.6 rounds of 10,000 x 9
+        (2**19, 10_007, "numpy", 1),  # 2^22 words are not one round of 9 each
+        (1, 10, "numpy", 10),
+        (10_000, 8192, "accelerator", 1024),  # 2^27 words are 1,491 rounds
+    ],
+)
+def test_chunks_fit(trials, rounds, engine, expected, monkeypatch):
+    """30 arms of rank 19; a round takes 4 words of the policy's, 4 of the problem's, and one more."""
+    module = sys.modules["softbandit.simulate"]
+    monkeypatch.setattr(module.engines, "on_host", lambda engine: engine != "accelerator")
+    policy = examples_of.policy(horizon=10_000)
+    assert module.engines.entries(policy) == 570
+    draws = "device" if engine == "accelerator" else "host"
+    assert module._chunk(policy, PROBLEM, trials, rounds, engine, draws) == expected
+
+
+@pytest.mark.parametrize("engine", ["numpy", "jax"])
+def test_a_kernel_of_rank_zero(engine):
+    arms = np.zeros((5, 1))
+    problem = sb.problems.Problem(arms, sb.Linear(), np.zeros(5), -np.ones(5), 0.1, 1.0, 1.0, 0.5)
+    trace = sb.simulate(sb.CKB(**problem.settings(), horizon=20), problem, trials=2, engine=engine)
+    assert trace.arms.shape == (2, 20)
+
+
+@pytest.mark.parametrize("options", [{"draws": "device"}, {"precision": "mixed"}, {"engine": "nonsense"}], ids=str)
+def test_on_a_space_too_options_are_checked(options):
+    problem = sb.problems.rkhs_on(seed=3)
+    with pytest.raises(sb.SoftbanditError, match=next(iter(options))):
+        sb.simulate(sb.CKB(**problem.settings(), horizon=5), problem, **options)
 
 
 def test_shapes():

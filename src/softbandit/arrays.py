@@ -95,7 +95,7 @@ def pick(eligible: Array, u: Array | None) -> Array:
     number = xp.floor(u * xp.sum(count, axis=1))  # from 0
     row, left = _find(count, number)
     column, _ = _find(square[_rows(trials), row].astype(count.dtype), left)
-    return row * side + column
+    return xp.minimum(row * side + column, n - 1)  # where none is eligible, some arm
 
 
 def _find(count: Array, number: Array) -> tuple[Array, Array]:

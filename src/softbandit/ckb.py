@@ -103,10 +103,10 @@ class CKB(StepPolicy):
         phi = self.dual_rule.price(state.dual)
         z, f_bar, g_bar = self._acquisition(h, phi)  # lines 3-5
         z = restrict(z, among)
-        top = self._choice(first_max(z), f_bar, g_bar)
+        top = self._choice(first_max(z), f_bar, g_bar)  # line 6
         size = xp.abs(top.reward_estimate) + xp.vecdot(phi, xp.abs(top.cost_estimate))
         arm = self._tied(z, top.arm, size, draws)
-        return top if arm is top.arm else self._choice(arm, f_bar, g_bar)  # line 6
+        return top if arm is top.arm else self._choice(arm, f_bar, g_bar)
 
     def _acquisition(self, h: Array, phi: Array) -> tuple[Array, Array, Array]:
         """The pseudo-acquisition z (b, n), and the truncated estimates, of h (b, 1 + m, n) at any points."""

@@ -65,12 +65,13 @@ class JaxEngine:
             names = (*[None] * over_arms[-1], "arms") if over_arms else ()
             return jax.sharding.NamedSharding(self._across, jax.sharding.PartitionSpec(*names))
 
-        arrays = jax.tree.map(lambda part: _cast(np.asarray(part), self._kind), parts)
+        narrow = np.float32 if self._options.precision == "mixed" else self._kind
+        arrays = jax.tree.map(lambda part: _cast(np.asarray(part), self._kind, narrow), parts)
         places = None if self._across is None else jax.tree.map(place, arrays)
         return jax.device_put(arrays, places, may_alias=False)
 
     def _draws(self, jax: Any, trials: Trials, first: int, count: int) -> list[Draws]:
-        """Random numbers for the policy and for the problem."""
+        """Random numbers for the policy and for the problem, which are streams 0 and 1."""
         seed, needs = self._options.seed, (self._step.draws(), self._problem.draws())
         if self._options.draws == "host":
             made = [draw(need, seed, trials, first, count, stream) for stream, need in enumerate(needs)]
@@ -151,7 +152,7 @@ def _spread(jax: Any, arms: int, size: int) -> Any:
 
 @contextmanager
 def _on_device(size: int) -> Iterator[Any]:
-    """JAX with 64-bit numbers, whatever the caller's is set to, and with errors that say what to do."""
+    """JAX with 64-bit numbers and products in full precision, whatever the caller's does, and errors that help."""
     jax = import_jax()
     try:
         with jax.enable_x64(True), jax.default_matmul_precision("highest"):
@@ -191,9 +192,9 @@ def accelerated(jax: Any) -> bool:
     return bool(jax.default_backend() != "cpu")
 
 
-def _cast(part: Array, kind: Any) -> Array:
-    """A float array in the precision to be used, or one that is narrower already; any other as it is."""
-    return part if part.dtype.kind != "f" or part.dtype.itemsize <= kind.itemsize else part.astype(kind)
+def _cast(part: Array, kind: Any, also: Any = None) -> Array:
+    """A float array in the precision to be used, or in one that is fine `also`; any other as it is."""
+    return part if part.dtype.kind != "f" or part.dtype in (kind, also or kind) else part.astype(kind)
 
 
 def _below_one(uniform: Array, kind: Any) -> Array:

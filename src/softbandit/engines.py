@@ -21,14 +21,12 @@ from softbandit.rounds import COLUMNS, Engine, NumpyEngine, Options
 COMPILATION = 2.0  # seconds that JAX must save before "auto" takes it
 CALLS, ENTRY = 60e-6, 5e-10  # seconds that it saves a round, and besides for each of trials x arms x rank
 
-SEARCH = 2**22  # entries
-
 BLOCK_TRIALS, BLOCK_BYTES = 64, 2**22  # at most: what a core's caches serve well; the first compiled alone
 SPLIT_BYTES = 2**16  # at least: less is not worth a core of its own
 
 
-def choose(engine: str, step: StepPolicy, trials: int, rounds: int, options: Options) -> str:
-    """ "numpy" or "jax", after checking what was asked for."""
+def check(engine: str, options: Options) -> None:
+    """Refuse what there is not, and what does not go together."""
     checks.named("engine", engine, dict.fromkeys(["numpy", "jax", "auto"]))
     checks.named("draws", options.draws, dict.fromkeys(["host", "device"]))
     checks.named("precision", options.precision, dict.fromkeys(["float64", "mixed", "float32"]))
@@ -37,6 +35,10 @@ def choose(engine: str, step: StepPolicy, trials: int, rounds: int, options: Opt
     for name, value, usual in (("draws", options.draws, "host"), ("precision", options.precision, "float64")):
         if engine != "jax" and value != usual:
             raise ArgumentError.of(name, f"{usual!r} with engine={engine!r}", value, "Run it with engine='jax'.")
+
+
+def choose(engine: str, step: StepPolicy, trials: int, rounds: int) -> str:
+    """ "numpy" or "jax"."""
     if engine != "auto":
         return engine
     return "jax" if find_spec("jax") is not None and seconds_saved(step, trials, rounds) > COMPILATION else "numpy"
@@ -48,8 +50,13 @@ def seconds_saved(step: StepPolicy, trials: int, rounds: int) -> float:
 
 
 def entries(step: StepPolicy) -> int:
-    """Entries of the features that a round goes through; a search of a continuous domain is as long as many."""
-    return SEARCH if step.continuous else sum(group.features.basis.size for group in step.surrogate.groups)
+    """Entries of the features that a round goes through, or one where there are none."""
+    return int(max(1, sum(group.features.basis.size for group in step.surrogate.groups)))
+
+
+def on_host(engine: str) -> bool:
+    """Whether rounds are played by this machine's processor."""
+    return engine != "jax" or on_cpu()
 
 
 def make(engine: str, step: StepPolicy, problem: Problem | SpaceProblem, rounds: int, options: Options) -> Engine:
@@ -61,19 +68,20 @@ def make(engine: str, step: StepPolicy, problem: Problem | SpaceProblem, rounds:
 
 
 def blocks(engine: str, step: StepPolicy, numbers: Sequence[int]) -> list[Trials]:
-    """The trials in blocks of one size, the last filled up with copies of a trial.
+    """The trials in blocks of one size; a last one may be shorter or, compiled, filled up with copies of a trial.
 
     On a CPU a block stays in a core's caches. An accelerator takes all trials at once.
     """
     trials = np.fromiter(numbers, dtype=np.uint64, count=len(numbers))
-    if step.continuous or (engine == "jax" and not on_cpu()):
+    if step.continuous or not on_host(engine):
         return [trials]
     state, many = trial_bytes(step), len(trials)
     least = math.ceil(many / max(1, BLOCK_BYTES // state))
     if engine == "jax":  # at least one a core: compiled blocks run side by side
         least = max(least, math.ceil(many / BLOCK_TRIALS), min(cores(), many, many * state // SPLIT_BYTES))
     size = math.ceil(many / least)
-    return np.split(np.pad(trials, (0, -len(trials) % size), mode="edge"), math.ceil(len(trials) / size))
+    filled = np.pad(trials, (0, -many % size), mode="edge") if engine == "jax" else trials
+    return [filled[i : i + size] for i in range(0, many, size)]
 
 
 class Crew:
@@ -110,5 +118,5 @@ def cores() -> int:
 
 def trial_bytes(step: StepPolicy) -> int:
     """What one trial's posteriors take: a root of r x r, and a mean for each output and a variance over n arms."""
-    each = ((*group.features.phi.shape, len(group.outputs)) for group in step.surrogate.groups)
-    return sum(8 * (r * r + (k + 1) * n) for n, r, k in each)
+    each = ((*group.features.basis.shape, len(group.outputs)) for group in step.surrogate.groups)
+    return sum(8 * (r * r + (k + 1) * n) for r, n, k in each)

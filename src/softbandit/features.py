@@ -36,7 +36,7 @@ class Features:
         return self.basis.T
 
     def single(self) -> "Features":
-        """The same in single precision: half of what a round reads of them, and K off by 1e-7 of itself."""
+        """The same in single precision: half of what a round reads of them, and K off by 1e-7 of its largest entry."""
         return replace(self, basis=self.basis.astype(np.float32))
 
     @property
@@ -63,7 +63,7 @@ def features(
     _check("finite k(x, x) >= 0 at every arm", diag, np.isfinite(diag) & (diag >= 0))
     n, largest = len(arms), diag.max()
     residual, chosen = diag.copy(), []
-    basis = np.empty((min(n, 32), n))
+    basis = np.empty((_rows(n, 32), n))
     for r in range(n if pivots is None else len(pivots)):
         p = int(residual.argmax()) if pivots is None else int(pivots[r])
         if residual[p] <= (tolerance * largest if pivots is None else 0.0):
@@ -90,10 +90,15 @@ def _check(expected: str, variance: Floats, fine: NDArray[np.bool_]) -> None:
 
 def _grown(basis: Floats) -> Floats:
     r, n = basis.shape
-    more = min(n, 2 * r)
-    if 8 * n * more > LARGEST_PHI:
+    rows = _rows(n, 2 * r)
+    if rows <= r:
         remedy = "Use fewer arms, a smoother kernel or a longer length scale."
         raise KernelError.of("kernel", f"a rank below {r} on {n} arms", Words("a higher one"), remedy)
-    grown = np.empty((more, n))
+    grown = np.empty((rows, n))
     grown[:r] = basis
     return grown
+
+
+def _rows(n: int, wanted: int) -> int:
+    """As many rows as are wanted, of those that there can be and that are allowed; one at least."""
+    return max(1, min(wanted, n, LARGEST_PHI // (8 * n)))

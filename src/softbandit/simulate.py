@@ -1,13 +1,14 @@
 """The loop over rounds: a policy plays a problem, in many independent trials at once."""
 
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from softbandit import checks, engines
-from softbandit.arrays import Trials
+from softbandit import checks, engines, philox
+from softbandit.arrays import WORDS_A_BLOCK, Trials
 from softbandit.baselines.seeded import Seeded
 from softbandit.errors import ArgumentError, SafeSeedError, Words
 from softbandit.policy import Policy, Stage, StepPolicy
@@ -18,14 +19,14 @@ from softbandit.trace import Record, Trace
 
 
 class Limits(NamedTuple):
-    """What is played between two reports of progress, at most."""
+    """What is played between two reports of progress: at most, unless one round needs more."""
 
-    numbers: int  # random numbers held at a time, unless one round needs more
+    words: int  # random ones, held at a time
     entries: int  # trials x arms x rank x rounds
     rounds: int
 
 
-LIMITS = {"host": Limits(2**22, 2**27, 2**10), "device": Limits(2**26, 2**36, 2**12)}  # by where numbers are made
+CPU, ACCELERATOR = Limits(2**22, 2**27, 2**10), Limits(2**27, 2**36, 2**12)
 FEW = 64  # rounds, however long they are: a chunk costs a pause
 
 
@@ -64,7 +65,7 @@ def simulate(
         take longer than the rounds do. They are the same numbers, up to the rounding of normal ones.
     precision
         "float64"; or with JAX "mixed": features in single precision, all else in double, which is faster on very many
-        arms, with a kernel that is off by 1e-7 of itself; or "float32": all in half the memory, and rounding shows.
+        arms; or "float32": all in half the memory. Arms that are as good as equal may then be told apart otherwise.
 
     Examples
     --------
@@ -79,17 +80,18 @@ def simulate(
     options = Options(checks.whole("seed", seed, least=0, most=2**64 - 1), columns, draws, precision)
     T, b = _rounds(policy, rounds), len(numbers)
     step = policy.stage(0).policy
+    engines.check(engine, options)
     if policy.continuous or isinstance(problem, SpaceProblem):
         _check_space(policy, problem, engine)
         engine, dimension = "numpy", policy.arms.dimension
     else:
         _check_fit(policy, problem)
-        engine, dimension = engines.choose(engine, step, b, T, options), None
+        engine, dimension = engines.choose(engine, step, b, T), None
     blocks = engines.blocks(engine, step, numbers)
     record = Record(b, T, options.keep, policy.constraints, problem.constraints, dimension)
     for played, seen in _played(engine, policy, problem, blocks, T, options):
         for i, each in enumerate(seen):
-            size = len(blocks[i])
+            size = len(blocks[0])
             record.write(slice(i * size, (i + 1) * size), played, each)
         if progress is not None:
             progress(played.stop - played.start)
@@ -102,22 +104,21 @@ def _played(
 ) -> Iterator[tuple[slice, list[Columns]]]:
     """The rounds in chunks, and what each block of trials saw in them.
 
-    What was seen is fetched when the next chunk has been sent off, to be played meanwhile.
+    What a compiled chunk saw is fetched when the next has been sent off, to be played meanwhile.
     """
     states: list[Any] = [None] * len(blocks)
-    waiting: tuple[slice, Engine, list[Any]] | None = None
+    waiting: deque[tuple[slice, Engine, list[Any]]] = deque()
     with engines.Crew(engine, len(blocks)) as crew:
-        for stage, first, count in _chunks(policy, problem, sum(map(len, blocks)), rounds, options.draws):
+        for stage, first, count in _chunks(policy, problem, sum(map(len, blocks)), rounds, engine, options.draws):
             if first == stage.first:
                 player = engines.make(engine, stage.policy, problem, int(min(stage.last, rounds)) - first, options)
                 states = [player.start(stage, len(block), state) for block, state in zip(blocks, states, strict=True)]
             results = crew.each(partial(player.play, first=first, count=count), states, blocks)
-            if waiting is not None:
-                yield _fetched(*waiting)
             states = [state for state, _ in results]
-            waiting = slice(first, first + count), player, [seen for _, seen in results]
-        assert waiting is not None
-        yield _fetched(*waiting)
+            waiting.append((slice(first, first + count), player, [seen for _, seen in results]))
+            if engine == "numpy" or len(waiting) > 1:
+                yield _fetched(*waiting.popleft())
+        yield from (_fetched(*each) for each in waiting)
 
 
 def _fetched(played: slice, engine: Engine, seen: list[Any]) -> tuple[slice, list[Columns]]:
@@ -175,24 +176,29 @@ def _check_space(policy: Policy, problem: Problem | SpaceProblem, engine: str) -
 
 
 def _chunks(
-    policy: Policy, problem: Problem | SpaceProblem, trials: int, rounds: int, draws: str
+    policy: Policy, problem: Problem | SpaceProblem, trials: int, rounds: int, engine: str, draws: str
 ) -> Iterator[tuple[Stage, int, int]]:
     """(stage in force, first round, number of rounds) of pieces that fit in memory and in one stage each."""
     first = 0
     while first < rounds:
         stage = policy.stage(first)
         last = int(min(rounds, stage.last))
-        length = _chunk(stage.policy, problem, trials, last - first, draws)
+        length = _chunk(stage.policy, problem, trials, last - first, engine, draws)
         for begin in range(first, last, length):
             yield stage, begin, min(length, last - begin)
         first = last
 
 
-def _chunk(step: StepPolicy, problem: Problem | SpaceProblem, trials: int, rounds: int, draws: str) -> int:
+def _chunk(step: StepPolicy, problem: Problem | SpaceProblem, trials: int, rounds: int, engine: str, draws: str) -> int:
     """The rounds of a chunk, of so many: what fits in memory, and a length that divides them where one near does."""
-    limits = LIMITS[draws]
-    held = limits.numbers // (trials * (sum(step.draws()) + sum(problem.draws()) + 1))
-    often = max(FEW, limits.entries // (trials * engines.entries(step)))
-    most = max(1, min(held, often, limits.rounds, rounds))
+    limits = CPU if engines.on_host(engine) else ACCELERATOR
+    words = (limits if draws == "device" else CPU).words // (trials * _words(step, problem))
+    entries = FEW if step.continuous else limits.entries // (trials * engines.entries(step))
+    most = max(1, min(words, max(FEW, entries), limits.rounds, rounds))
     # A compiler makes a program for each length.
     return next((each for each in range(most, most // 2, -1) if rounds % each == 0), most)
+
+
+def _words(step: StepPolicy, problem: Problem | SpaceProblem) -> int:
+    """Random words that a round and trial take, and one for what is seen."""
+    return 1 + WORDS_A_BLOCK * sum(philox.blocks(each.draws()) for each in (step, problem))

@@ -92,7 +92,8 @@ class Surrogate:
     def single(self) -> "Surrogate":
         """The same, with features in single precision."""
         made = {id(each): each.single() for each in self.factors}
-        return replace(self, groups=[replace(group, features=made[id(group.features)]) for group in self.groups])
+        groups = [replace(group, features=made[id(group.features)]) for group in self.groups]
+        return replace(self, groups=groups, factors=list(made.values()))
 
     def usable(self, posterior: tuple[Finite, ...]) -> bool:
         """Whether every mean is a number."""

@@ -216,9 +216,9 @@ def test_the_warning_does_not_depend_on_chunks(monkeypatch):
     problem = examples_of.problem(seed=7)
     policy = examples_of.policy(problem, kind=CONFIG, width_scale=0.02)
     said = []
-    for numbers in (2**20, 1):
-        limits = sys.modules["softbandit.simulate"].LIMITS
-        monkeypatch.setitem(limits, "host", limits["host"]._replace(numbers=numbers))
+    for words in (2**20, 1):
+        module = sys.modules["softbandit.simulate"]
+        monkeypatch.setattr(module, "CPU", module.CPU._replace(words=words))
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             sb.simulate(policy, problem, trials=20)

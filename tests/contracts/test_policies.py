@@ -42,8 +42,8 @@ def test_a_trial_is_the_same_alone_and_in_any_batch(policy):
 def test_chunks_change_nothing(policy, monkeypatch):
     problem = problem_of(policy)
     whole = sb.simulate(policy, problem, trials=3, rounds=40)
-    for numbers in (1, 500):
-        monkeypatch.setitem(module.LIMITS, "host", module.LIMITS["host"]._replace(numbers=numbers))
+    for words in (1, 500):
+        monkeypatch.setattr(module, "CPU", module.CPU._replace(words=words))
         assert_same(whole, sb.simulate(policy, problem, trials=3, rounds=40))
 
 

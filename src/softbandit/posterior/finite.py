@@ -32,7 +32,7 @@ class Finite(NamedTuple):
 
 def prior(features: Features, outputs: int, trials: int) -> Finite:
     """mu_0 = 0, k_0 = k: the weights are ~ N(0, I)."""
-    n, r = features.phi.shape
+    r, n = features.basis.shape
     return Finite(
         root=np.tile(np.eye(r), (trials, 1, 1)),
         mu=np.zeros((trials, outputs, n)),
