@@ -1,8 +1,8 @@
 """Rounds a second of every policy on each engine, by the numbers of arms and of trials: `python benchmarks/grid.py`
 
-Each figure is the best of three runs of about 0.2 s, or one run that takes longer; cells.py says how it is taken. A cell
-that would take too much memory or time is written down with a note that says so. Rows are written as they come, and
---resume goes on after a run that was stopped. On an accelerator only JAX is run, unless --engines says otherwise.
+Each figure is the best of three runs of about 0.2 s, or one run that takes longer; cells.py says how it is taken. A
+cell that would take too much memory or time is written down with a note that says so. Rows are written as they come,
+and --resume goes on after a run that was stopped. On an accelerator only JAX is run, unless --engines says otherwise.
 """
 
 import argparse

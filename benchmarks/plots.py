@@ -65,7 +65,7 @@ def bandwidth(rows):
     panels[-1].annotate(
         "as fast as a copy", (0.02, 103), xycoords=panels[-1].get_yaxis_transform(), va="bottom", size=8
     )
-    note = f"Open circles: all of it fits in the caches. {'. '.join(report.copies_of(rows))}. {MISSING}"
+    note = f"Open circles: all of it fits in the caches. {'. '.join(report.copies_of(rows))}.\n{MISSING}"
     return finished(figure, rows, "Bytes that a round must move, against a copy", note)
 
 
@@ -125,5 +125,6 @@ def finished(figure, rows, title, note):
     head.set_in_layout(False)  # its room is set aside below
     legend(figure, rows)
     figure.text(0.01, 0.06 / height, f"{note}\n{where}.", size=6.5, color="0.35", ha="left", va="bottom")
-    figure.tight_layout(rect=(0, 0.3 / height, 1, 1 - 0.34 / height))
+    foot = 0.1 + 0.1 * (2 + note.count("\n"))
+    figure.tight_layout(rect=(0, foot / height, 1, 1 - 0.34 / height))
     return figure

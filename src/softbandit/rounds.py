@@ -14,6 +14,8 @@ from softbandit.problems.space import SpaceProblem
 COLUMNS = ("rewards", "costs", "dual", "reward_estimates", "cost_estimates")
 """What can be kept of a round besides the arms."""
 
+LESSON = 2**22 - 2**10  # numbers: just below 32 MB, the largest size that glibc learns from
+
 Columns = dict[str, Array]
 """What was kept of some rounds, by name: (trials, rounds, ...)."""
 
@@ -73,6 +75,9 @@ class NumpyEngine:
 
     def __init__(self, step: StepPolicy, problem: Problem | SpaceProblem, options: Options) -> None:
         self._step, self._problem, self._options = step, problem, options
+        # Made, never touched, and let go: glibc learns from its size to keep what later arrays let go. If it gave that
+        # back to the system, each round would wait for pages, and take up to three times as long.
+        np.empty(LESSON)
 
     def start(self, stage: Stage, trials: int, before: State | None) -> State:
         return stage.start(trials, before)
