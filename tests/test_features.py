@@ -57,6 +57,16 @@ def test_a_rank_that_does_not_fit_in_memory_is_refused(monkeypatch):
         features(sb.Matern(0.01, nu=0.5), np.linspace(0, 1, 500)[:, None])
 
 
+def test_a_rank_that_just_fits_in_memory_is_not_refused(monkeypatch):
+    """Ten arms of a rough kernel have rank 10: ten rows are allowed, nine are not."""
+    arms = np.linspace(0, 1, 10)[:, None]
+    monkeypatch.setattr(module, "LARGEST_PHI", 8 * 10 * 10)
+    assert features(sb.Matern(0.01, nu=0.5), arms).rank == 10
+    monkeypatch.setattr(module, "LARGEST_PHI", 8 * 10 * 9)
+    with pytest.raises(sb.KernelError, match="a rank below 9 on 10 arms"):
+        features(sb.Matern(0.01, nu=0.5), arms)
+
+
 def test_a_kernel_that_is_not_finite_is_refused():
     with pytest.raises(sb.KernelError, match=r"finite k.*inf at arm 1"):
         features(sb.Linear(), np.array([[1.0], [1e200]]))

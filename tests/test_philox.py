@@ -20,7 +20,7 @@ def test_a_device_makes_the_numbers_that_numpys_generator_makes(count, stream):
     with jax.enable_x64(True):
         word = jax.numpy.uint64
         trials = jax.numpy.asarray(np.array(TRIALS, dtype=np.uint64))
-        blocks = {POLICY: 3, PROBLEM: 2, stream: philox.blocks(count)}  # the other stream's do not matter
+        blocks = {POLICY: 3, PROBLEM: 2, stream: count.blocks}  # the other stream's do not matter
         words = philox.words(
             word(SEED), trials, jax.numpy.arange(11, 14, dtype=word), [blocks[POLICY], blocks[PROBLEM]]
         )

@@ -32,6 +32,11 @@ class DrawCount(NamedTuple):
     normal: int = 0
     uniform: int = 0
 
+    @property
+    def blocks(self) -> int:
+        """Counters of the generator that a round takes."""
+        return -(-(self.normal + self.uniform) // WORDS_A_BLOCK)
+
 
 class Draws(NamedTuple):
     """Random numbers for one round, of shape (trials, count), or for many: (rounds, trials, count)."""
@@ -60,7 +65,7 @@ def draw(count: DrawCount, seed: int, trials: Sequence[int] | Trials, first: int
     >>> bool((a.normal[4, 0] == b.normal[0, 1]).all())
     True
     """
-    blocks = -(-(count.normal + count.uniform) // WORDS_A_BLOCK)
+    blocks = count.blocks
     words = np.empty((rounds, len(trials), blocks * WORDS_A_BLOCK), dtype=np.uint64)
     philox = np.random.Philox(0)
     state = philox.state  # to be told where to stand costs it a tenth of what a new one costs

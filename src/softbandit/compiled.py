@@ -123,7 +123,7 @@ def _words(jax: Any) -> Any:
 
     def words(needs: Sequence[DrawCount], count: int, seed: Array, trials: Array, first: Array) -> Any:
         rounds = first + jax.numpy.arange(count, dtype=np.uint64)
-        return philox.words(seed, trials, rounds, [philox.blocks(need) for need in needs])
+        return philox.words(seed, trials, rounds, [need.blocks for need in needs])
 
     return jax.jit(words, static_argnums=(0, 1))
 
@@ -135,7 +135,7 @@ def _numbers(jax: Any) -> Any:
 
 
 def _prepared(step: StepPolicy, rounds: int, precision: str) -> StepPolicy:
-    """The policy for that many rounds: widths that are functions of t worked out for each, features made narrower."""
+    """The policy for that many rounds, and in that precision: widths that are functions of t worked out for each."""
     same, surrogate = copy(step), step.surrogate.tabulated(rounds)
     object.__setattr__(same, "surrogate", surrogate.single() if precision == "mixed" else surrogate)
     return same

@@ -11,17 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from softbandit.arrays import WORDS_A_BLOCK, Array, DrawCount, Draws, namespace, normal_quantile, uniform
+from softbandit.arrays import Array, DrawCount, Draws, namespace, normal_quantile, uniform
 
 MULTIPLIERS = 0xD2E7470EE14C6C93, 0xCA5A826395121157
 WEYL = 0x9E3779B97F4A7C15, 0xBB67AE8584CAA73B
 ROUNDS = 10
 LOW = 0xFFFFFFFF
-
-
-def blocks(count: DrawCount) -> int:
-    """Counters that a round takes."""
-    return -(-(count.normal + count.uniform) // WORDS_A_BLOCK)
 
 
 def words(seed: Array, trials: Array, rounds: Array, blocks: Sequence[int]) -> list[Array]:

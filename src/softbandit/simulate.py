@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from softbandit import checks, engines, philox
+from softbandit import checks, engines
 from softbandit.arrays import WORDS_A_BLOCK, Trials
 from softbandit.baselines.seeded import Seeded
 from softbandit.errors import ArgumentError, SafeSeedError, Words
@@ -201,4 +201,4 @@ def _chunk(step: StepPolicy, problem: Problem | SpaceProblem, trials: int, round
 
 def _words(step: StepPolicy, problem: Problem | SpaceProblem) -> int:
     """Random words that a round and trial take, and one for what is seen."""
-    return 1 + WORDS_A_BLOCK * sum(philox.blocks(each.draws()) for each in (step, problem))
+    return 1 + WORDS_A_BLOCK * (step.draws().blocks + problem.draws().blocks)

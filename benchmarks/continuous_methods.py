@@ -1,0 +1,80 @@
+"""The methods that continuous.py runs on standard problems: each gives the points that it played."""
+
+import numpy as np
+
+import softbandit as sb
+from softbandit.acquire import Objective, search
+from softbandit.arrays import log_normal_cdf, normal_cdf, normal_pdf
+from softbandit.posterior.continuous import Exact
+
+
+def ckb(problem, rounds, seed, **settings):
+    policy = sb.CKB(**problem.settings(), horizon=rounds, **{"width_scale": 0.1} | settings)
+    return sb.simulate(policy, problem, trials=[seed]).arms[0]
+
+
+def practical(problem, rounds, seed):
+    kernel = sb.Matern([1.0] * problem.arms.dimension)
+    policy = sb.Practical(problem.arms, kernel, horizon=rounds, constraints=problem.constraints)
+    return sb.simulate(policy, problem, trials=[seed]).arms[0]
+
+
+def constrained_ei(problem, rounds, seed):
+    """EI times the probability of feasibility (as baselines.ConstrainedEI), by the same search, without gradients."""
+    rng = np.random.default_rng(seed)
+    lam = problem.noise**2
+    posterior = Exact(problem.kernel, lam, 1 + problem.constraints, problem.arms.dimension)
+    initial = max(8, 2 * (problem.arms.dimension + 1))
+    X = []
+    for t in range(rounds):
+        if t < initial:
+            x = problem.arms.at(rng.random((1, problem.arms.dimension)))[0]
+        else:
+            x = search(Objective(expected_improvement(posterior), None), problem.arms, posterior.points[::-1], rng).best
+        X.append(x)
+        noise = problem.noise * rng.standard_normal(1 + problem.constraints)
+        posterior = posterior.condition(x, problem.function(x[None])[0] + noise)
+    return np.array(X)
+
+
+def expected_improvement(posterior):
+    fitted = posterior.fitted
+    feasible = (fitted[:, 1:] <= 0).all(axis=1)
+    incumbent = fitted[feasible, 0].max() if feasible.any() else None
+
+    def value(X):
+        mean, std = moments(posterior, X)
+        std = np.maximum(std, 1e-9)
+        chance = log_normal_cdf(-mean[:, 1:] / std[:, None]).sum(axis=1)
+        if incumbent is None:
+            return chance
+        z = (mean[:, 0] - incumbent) / std
+        ei = std * (z * normal_cdf(z) + normal_pdf(z))
+        return np.log(np.maximum(ei, 1e-300)) + chance
+
+    return value
+
+
+def moments(posterior, Q):
+    K = posterior.kernel(Q, posterior.anchors)
+    var = posterior.kernel.diag(Q) - posterior.explained_only(K)
+    return K @ posterior.coefficients, np.sqrt(np.maximum(var, 0))
+
+
+def scbo(problem, rounds, seed):
+    """SCBO's loop with BoTorch: Thompson sampling in a trust region (Eriksson & Poloczek 2021); None without it."""
+    try:
+        import continuous_botorch
+    except ImportError:
+        return None
+    return continuous_botorch.scbo(problem, rounds, seed)
+
+
+RUNS = {
+    "CKB-UCB": ckb,
+    "calibrated": lambda *run: ckb(*run, regularisation=run[0].noise ** 2, width=2.0, width_scale=1.0),
+    "CKB-TS": lambda *run: ckb(*run, explore="ts"),
+    "Practical": practical,
+    "CEI": constrained_ei,
+    "SCBO": scbo,
+}
