@@ -97,18 +97,14 @@ def pick(eligible: Array, u: Array | None) -> Array:
     rest = xp.zeros((trials, side * side - n), dtype=bool)
     square = xp.concat([eligible, rest], axis=1).reshape(trials, side, side)
     count = xp.sum(square, axis=2)
-    number = xp.floor(u * xp.sum(count, axis=1))  # from 0
-    row, left = _find(count, number)
-    column, _ = _find(square[_rows(trials), row].astype(count.dtype), left)
-    return xp.minimum(row * side + column, n - 1)  # where none is eligible, some arm
-
-
-def _find(count: Array, number: Array) -> tuple[Array, Array]:
-    """The place of number (trials,) among k places with count (trials, k) each, and its number within that place."""
-    xp = namespace(count)
     upto = _running_sum(count)
-    place = xp.minimum(xp.sum(upto <= number[:, None], axis=1), count.shape[1] - 1)
-    return place, number - at(upto - count, place)
+    number = xp.floor(u * upto[:, -1])  # from 0
+    passed = upto <= number[:, None]
+    row = xp.minimum(xp.sum(passed, axis=1), side - 1)  # where none is eligible, the last
+    left = number - xp.sum(xp.where(passed, count, 0), axis=1)
+    within = _running_sum(square[_rows(trials), row].astype(count.dtype))
+    column = xp.sum(within <= left[:, None], axis=1)
+    return xp.minimum(row * side + column, n - 1)
 
 
 def _running_sum(count: Array) -> Array:
@@ -124,13 +120,13 @@ def _running_sum(count: Array) -> Array:
     )
 
 
-def pick_tied(tied: Array, top: Array, u: Array | None) -> Array:
-    """`pick` among the tied entries, of which `top` (trials,) is the only one most of the time."""
-    alone = namespace(tied).count_nonzero(tied) == len(top)
+def pick_tied(tied: Array, u: Array | None) -> Array:
+    """`pick` among the tied entries of each row, of which there is one most of the time."""
+    alone = namespace(tied).count_nonzero(tied) == len(tied)
     if isinstance(tied, np.ndarray):
-        return top if alone else pick(tied, u)
+        return pick(tied, None if alone else u)
     return by_platform(
-        cpu=lambda: branch(alone, lambda: top, lambda: pick(tied, u)),
+        cpu=lambda: branch(alone, lambda: pick(tied, None), lambda: pick(tied, u)),
         default=lambda: pick(tied, u),  # to ask whether it is alone would stop an accelerator
     )
 
@@ -145,15 +141,10 @@ def _rows(trials: int) -> Array:
     return np.arange(trials)
 
 
-def first_max(x: Array) -> Array:
-    """argmax of each row of x (trials, n), the first where there are several."""
-    if isinstance(x, np.ndarray):
-        return x.argmax(axis=1)
-    # Compiled for a CPU, the argmax of numbers takes ten times as long as a maximum and an argmax of truths.
-    return by_platform(
-        cpu=lambda: (x >= x.max(axis=1)[:, None]).argmax(axis=1),
-        default=lambda: x.argmax(axis=1),
-    )
+def row_max(x: Array) -> Array:
+    """The maximum of each row of x (trials, n)."""
+    # NumPy finds its place and looks there in half the time.
+    return at(x, x.argmax(axis=1)) if isinstance(x, np.ndarray) else x.max(axis=1)
 
 
 def restrict(z: Array, among: Array | None) -> Array:

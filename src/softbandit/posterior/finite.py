@@ -48,7 +48,7 @@ def condition(features: Features, regularisation: float, posterior: Finite, arm:
     v = xp.vecmat(features.phi[arm], L)  # L^T phi(x)
     s = xp.vecdot(v, v)  # k_{t-1}(x, x)
     root_d = xp.sqrt(regularisation + s)[:, None]
-    q = xp.matvec(L, v) / root_d
+    q = xp.matvec(L, v / root_d)
     k = xp.vecmat(q, features.basis)  # k_{t-1}(., x) / sqrt(d), over all arms
     error = (y - at(mu, arm)) / root_d
     shrunk = v / (-xp.sqrt(regularisation) - root_d)  # = -v (1 - sqrt(lambda / d)) sqrt(d) / s, and right at s = 0
