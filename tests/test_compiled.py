@@ -6,7 +6,6 @@ import os
 import subprocess
 import sys
 import warnings
-from dataclasses import replace
 
 import examples_of
 import numpy as np
@@ -15,6 +14,7 @@ import pytest
 import softbandit as sb
 from softbandit import arrays, compiled
 from softbandit.arrays import draw
+from softbandit.features import Features
 from softbandit.parts import assemble, dissect
 from softbandit.posterior.finite import Belief
 from softbandit.rounds import play_round
@@ -128,25 +128,11 @@ def test_single_precision_stays_close_until_a_decision_differs(explore):
     assert np.isfinite(single.dual).all()
 
 
-@pytest.mark.parametrize("explore", ["ucb", "ts", "rand"])
-def test_mixed_precision_is_double_precision_on_rounded_features(explore):
-    """NumPy in double precision, given the rounded features, makes the same decisions; they are off by 2^-24 each."""
-    policy = examples_of.policy(explore=explore, horizon=200)
-    exact = policy.surrogate.factors[0]
-    rounded = replace(exact, basis=exact.basis.astype(np.float32).astype(np.float64))
-    assert 0 < np.abs(rounded.basis - exact.basis).max() <= 2.0**-24 * np.abs(exact.basis).max()
-    plain = sb.simulate(examples_of.policy(explore=explore, horizon=200, factors=[rounded]), PROBLEM, trials=100)
-    mixed = sb.simulate(policy, PROBLEM, trials=100, engine="jax", precision="mixed")
-    np.testing.assert_array_equal(plain.arms, mixed.arms)
-    np.testing.assert_allclose(plain.reward_estimates, mixed.reward_estimates, atol=1e-9)
-    assert (mixed.rewards != mixed.rewards.astype(np.float32)).any()
-
-
 @pytest.mark.parametrize("explore", examples_of.EXPLORATIONS.values(), ids=examples_of.EXPLORATIONS)
 def test_explorations_keep_to_single_precision(explore):
     need = explore.draws(rank=4)
-    std, root, basis = np.ones((3, 30)), np.ones((3, 4, 4)), np.ones((4, 30))
-    belief = Belief(*(part.astype(np.float32) for part in (np.ones((3, 2, 30)), std, root, basis)))
+    mean, std, root, basis = (np.ones(shape, np.float32) for shape in ((3, 2, 30), (3, 30), (3, 4, 4), (4, 30)))
+    belief = Belief(mean, std, root, Features(basis, std[0], np.arange(4), 0.0))
     draws = sb.Draws(*(np.full((3, 2, count), 0.3, dtype=np.float32) for count in need))
     assert explore.estimate(belief, np.ones((3, 2, 1), dtype=np.float32), draws).dtype == np.float32
 

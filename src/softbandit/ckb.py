@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from softbandit.acquire import Objective, accuracy, search
-from softbandit.arrays import Array, Draws, drop_single, namespace, pick, project, restrict
+from softbandit.arrays import Array, Draws, drop_single, first_max, namespace, pick, project, restrict
 from softbandit.dual import Dual, dual_rule
 from softbandit.explore import Exploration
 from softbandit.fields import Field, generator
@@ -95,19 +95,18 @@ class CKB(StepPolicy):
         return State(0, self.dual_rule.start(trials), self.surrogate.prior(trials))
 
     def decide(self, state: State, draws: Draws, among: Array | None = None) -> Choice:
+        xp = namespace(state.dual)
         if self.continuous:
             with one_thread():
                 return self._decide_on_space(state, draws)
         h = self.surrogate.estimate(state.posterior, state.round + 1, draws)  # line 2: f_t, g_t
         phi = self.dual_rule.price(state.dual)
         z, f_bar, g_bar = self._acquisition(h, phi)  # lines 3-5
-        arm = self._best(restrict(z, among), draws, self._size(phi))  # line 6
-        return self._choice(arm, f_bar, g_bar)
-
-    def _size(self, phi: Array) -> Array:
-        """What z can be at most in size, at prices phi (b, m): (b,)."""
-        B, G = self.bounds[0, 0], self.bounds[1:, 0]
-        return B + namespace(phi).vecdot(phi, G)
+        z = restrict(z, among)
+        top = self._choice(first_max(z), f_bar, g_bar)  # line 6
+        size = xp.abs(top.reward_estimate) + xp.vecdot(phi, xp.abs(top.cost_estimate))
+        arm = self._tied(z, top.arm, size, draws)
+        return top if arm is top.arm else self._choice(arm, f_bar, g_bar)
 
     def _acquisition(self, h: Array, phi: Array) -> tuple[Array, Array, Array]:
         """The pseudo-acquisition z (b, n), and the truncated estimates, of h (b, 1 + m, n) at any points."""
@@ -138,7 +137,7 @@ class CKB(StepPolicy):
             inside = np.abs(at) < B  # a truncated estimate is flat
             return self._acquisition(at.T[None], phi[None])[0][0], pull(weights * inside)
 
-        return Objective(value, slope if h.smooth else None, unit=float(self._size(phi)))
+        return Objective(value, slope if h.smooth else None, unit=float(B @ np.abs(weights)))
 
     def _decide_on_space(self, state: State, draws: Draws) -> Choice:
         B, t = float(self.bounds[0, 0]), state.round + 1

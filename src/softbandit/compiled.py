@@ -24,16 +24,17 @@ from softbandit.problems.problem import Problem
 from softbandit.rounds import Columns, Options, play_round
 
 UNROLL = 4  # rounds that are sent off at once, on an accelerator
+PACKED = 2**26  # bytes of features from which on an accelerator's caches do not hold them
 SHARDED = 2**26  # bytes of arrays over the arms from which on they are spread over the devices
 
 
 class JaxEngine:
     """Plays the rounds of one policy on one problem, on JAX's default device, or spread over all there are."""
 
-    def __init__(self, step: StepPolicy, problem: Problem, rounds: int, options: Options) -> None:
+    def __init__(self, step: StepPolicy, problem: Problem, rounds: int, trials: int, options: Options) -> None:
         self._step, self._problem, self._options = step, problem, options
-        self._kind = np.dtype("float64" if options.precision == "mixed" else options.precision)
-        numbers, self._form = dissect((_prepared(step, rounds, options.precision), problem))
+        self._kind = np.dtype(options.precision)
+        numbers, self._form = dissect((_prepared(step, rounds, trials, options.precision), problem))
         self._bytes = sum(number.nbytes for number in numbers)
         with _on_device(self._bytes) as jax:
             self._across = _spread(jax, len(problem.arms), self._bytes)
@@ -65,8 +66,7 @@ class JaxEngine:
             names = (*[None] * over_arms[-1], "arms") if over_arms else ()
             return jax.sharding.NamedSharding(self._across, jax.sharding.PartitionSpec(*names))
 
-        narrow = np.float32 if self._options.precision == "mixed" else self._kind
-        arrays = jax.tree.map(lambda part: _cast(np.asarray(part), self._kind, narrow), parts)
+        arrays = jax.tree.map(lambda part: _cast(np.asarray(part), self._kind), parts)
         places = None if self._across is None else jax.tree.map(place, arrays)
         return jax.device_put(arrays, places, may_alias=False)
 
@@ -134,10 +134,12 @@ def _numbers(jax: Any) -> Any:
     return jax.jit(lambda words, needs: list(map(philox.numbers, words, needs)), static_argnums=1)
 
 
-def _prepared(step: StepPolicy, rounds: int, precision: str) -> StepPolicy:
-    """The policy for that many rounds, and in that precision: widths that are functions of t worked out for each."""
+def _prepared(step: StepPolicy, rounds: int, trials: int, precision: str) -> StepPolicy:
+    """The policy for that many rounds and trials: widths that are functions of t worked out, large features packed."""
     same, surrogate = copy(step), step.surrogate.tabulated(rounds)
-    object.__setattr__(same, "surrogate", surrogate.single() if precision == "mixed" else surrogate)
+    large = sum(each.basis.nbytes for each in surrogate.factors) >= PACKED
+    packed = large and trials == 1 and accelerated(import_jax())
+    object.__setattr__(same, "surrogate", surrogate.packed(precision) if packed else surrogate)
     return same
 
 
@@ -192,9 +194,9 @@ def accelerated(jax: Any) -> bool:
     return bool(jax.default_backend() != "cpu")
 
 
-def _cast(part: Array, kind: Any, also: Any = None) -> Array:
-    """A float array in the precision to be used, or in one that is fine `also`; any other as it is."""
-    return part if part.dtype.kind != "f" or part.dtype in (kind, also or kind) else part.astype(kind)
+def _cast(part: Array, kind: Any) -> Array:
+    """A float array in the precision to be used; any other as it is."""
+    return part if part.dtype.kind != "f" or part.dtype == kind else part.astype(kind)
 
 
 def _below_one(uniform: Array, kind: Any) -> Array:

@@ -29,7 +29,7 @@ def check(engine: str, options: Options) -> None:
     """Refuse what there is not, and what does not go together."""
     checks.named("engine", engine, dict.fromkeys(["numpy", "jax", "auto"]))
     checks.named("draws", options.draws, dict.fromkeys(["host", "device"]))
-    checks.named("precision", options.precision, dict.fromkeys(["float64", "mixed", "float32"]))
+    checks.named("precision", options.precision, dict.fromkeys(["float64", "float32"]))
     for column in options.keep:
         checks.named("keep", column, dict.fromkeys(COLUMNS))
     for name, value, usual in (("draws", options.draws, "host"), ("precision", options.precision, "float64")):
@@ -59,11 +59,13 @@ def on_host(engine: str) -> bool:
     return engine != "jax" or on_cpu()
 
 
-def make(engine: str, step: StepPolicy, problem: Problem | SpaceProblem, rounds: int, options: Options) -> Engine:
-    """The engine for that many rounds of one policy."""
+def make(
+    engine: str, step: StepPolicy, problem: Problem | SpaceProblem, rounds: int, trials: int, options: Options
+) -> Engine:
+    """The engine for that many rounds of one policy, in so many trials at a time."""
     if engine == "jax":
         assert isinstance(problem, Problem)
-        return JaxEngine(step, problem, rounds, options)
+        return JaxEngine(step, problem, rounds, trials, options)
     return NumpyEngine(step, problem, options)
 
 

@@ -5,11 +5,12 @@ memory O(n r) for n arms and rank r.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from softbandit.arrays import Array, namespace
 from softbandit.checks import Floats
 from softbandit.errors import KernelError, Words
 from softbandit.kernels import Kernel
@@ -35,9 +36,13 @@ class Features:
         """Phi: (n, r)."""
         return self.basis.T
 
-    def single(self) -> "Features":
-        """The same in single precision: half of what a round reads of them, and K off by 1e-7 of its largest entry."""
-        return replace(self, basis=self.basis.astype(np.float32))
+    def at(self, arm: Array) -> Array:
+        """The features of each trial's own arm (trials,): (trials, r)."""
+        return self.phi[arm]
+
+    def over_arms(self, weights: Array) -> Array:
+        """Functions over the arms, (..., n), of weights (..., r)."""
+        return namespace(weights).vecmat(weights, self.basis)
 
     @property
     def rank(self) -> int:

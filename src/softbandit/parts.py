@@ -1,6 +1,6 @@
 """A policy taken apart into its numbers and its form, so that one compilation serves all numbers.
 
-Numbers are float and truth arrays, floats, and a policy's own whole numbers (its horizon,
+Numbers are arrays of floats, truths or words, floats, and a policy's own whole numbers (its horizon,
 say). All else is the form: classes, names, counts of draws, explorations. Policies that
 differ in numbers only have equal forms.
 """
@@ -70,7 +70,7 @@ def dissect(value: Any) -> tuple[list[Array], Any]:
         return Number(len(numbers) - 1)
 
     def walk(part: Any, floats: bool = True, whole: bool = False) -> Any:
-        if isinstance(part, np.ndarray) and part.dtype.kind in "fb":
+        if isinstance(part, np.ndarray) and part.dtype.kind in "fbu":
             return places[id(part)] if id(part) in places else places.setdefault(id(part), number(part))
         if (floats and isinstance(part, (float, np.floating))) or (whole and type(part) is int):
             return number(part)

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 from softbandit import checks
-from softbandit.arrays import Array, DrawCount, Draws, at, namespace, pick_tied, row_max
+from softbandit.arrays import Array, DrawCount, Draws, at, first_max, namespace, pick_tied
 from softbandit.checks import Floats
 from softbandit.errors import ArgumentError, SoftbanditError
 from softbandit.features import Features
@@ -204,11 +204,15 @@ class StepPolicy(Policy):
         posterior: tuple[Any, ...] = self.surrogate.condition(state.posterior, choice.arm, y)
         return posterior
 
-    def _best(self, z: Array, draws: Draws, size: Array | None = None) -> Array:
-        """A maximiser (b,) of each row of z (b, n), up to the rounding of terms of that size (b,), or of its own."""
-        top = row_max(z)
-        tied = z >= (top - TIE * (abs(top) if size is None else size))[:, None]
-        return pick_tied(tied, draws.uniform[:, -1] if self.ties == "random" else None)
+    def _best(self, z: Array, draws: Draws) -> Array:
+        """A maximiser of each row of z, (b, n) -> (b,)."""
+        top = first_max(z)
+        return self._tied(z, top, namespace(z).abs(at(z, top)), draws)
+
+    def _tied(self, z: Array, top: Array, size: Array, draws: Draws) -> Array:
+        """An arm (b,) whose z (b, n) is that of `top` (b,) up to the rounding of terms of that size (b,)."""
+        tied = z >= (at(z, top) - TIE * size)[:, None]
+        return pick_tied(tied, top, draws.uniform[:, -1] if self.ties == "random" else None)
 
     def _choice(self, arm: Array, f: Array, g: Array) -> Choice:
         """The choice of arm (b,), with the estimates f (b, n) and g (b, m, n) there."""

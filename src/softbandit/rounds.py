@@ -54,7 +54,7 @@ class Options:
     seed: int
     keep: tuple[str, ...] = COLUMNS
     draws: str = "host"  # or "device"
-    precision: str = "float64"  # or "mixed", or "float32"
+    precision: str = "float64"  # or "float32"
 
 
 class Engine(Protocol):

@@ -64,8 +64,8 @@ def simulate(
         Where random numbers are made: on the "host", or by JAX on its "device", where to send them there would
         take longer than the rounds do. They are the same numbers, up to the rounding of normal ones.
     precision
-        "float64"; or with JAX "mixed": features in single precision, all else in double, which is faster on very many
-        arms; or "float32": all in half the memory. Arms that are as good as equal may then be told apart otherwise.
+        "float64"; or with JAX "float32", in half the memory: arms that are as good as equal may then be told apart
+        otherwise.
 
     Examples
     --------
@@ -111,7 +111,8 @@ def _played(
     with engines.Crew(engine, len(blocks)) as crew:
         for stage, first, count in _chunks(policy, problem, sum(map(len, blocks)), rounds, engine, options.draws):
             if first == stage.first:
-                player = engines.make(engine, stage.policy, problem, int(min(stage.last, rounds)) - first, options)
+                last = int(min(stage.last, rounds))
+                player = engines.make(engine, stage.policy, problem, last - first, len(blocks[0]), options)
                 states = [player.start(stage, len(block), state) for block, state in zip(blocks, states, strict=True)]
             results = crew.each(partial(player.play, first=first, count=count), states, blocks)
             states = [state for state, _ in results]

@@ -18,6 +18,7 @@ from softbandit.errors import ArgumentError
 from softbandit.explore import Exploration
 from softbandit.features import Features, features
 from softbandit.kernels import Kernel
+from softbandit.packed import pack
 from softbandit.posterior import finite
 from softbandit.posterior.finite import Finite
 from softbandit.theory.widths import Width, WidthFunction, WidthRule
@@ -89,11 +90,10 @@ class Surrogate:
             self, blocks=[replace(block, width=width) for block, width in zip(self.blocks, widths, strict=True)]
         )
 
-    def single(self) -> "Surrogate":
-        """The same, with features in single precision."""
-        made = {id(each): each.single() for each in self.factors}
-        groups = [replace(group, features=made[id(group.features)]) for group in self.groups]
-        return replace(self, groups=groups, factors=list(made.values()))
+    def packed(self, precision: str) -> "Surrogate":
+        """The same, with features in fewer bytes."""
+        made: dict[int, Any] = {id(each): pack(each, precision) for each in self.factors}
+        return replace(self, groups=[replace(group, features=made[id(group.features)]) for group in self.groups])
 
     def usable(self, posterior: tuple[Finite, ...]) -> bool:
         """Whether every mean is a number."""

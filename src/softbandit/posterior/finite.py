@@ -45,11 +45,11 @@ def condition(features: Features, regularisation: float, posterior: Finite, arm:
     """The posterior after seeing y (b x k) at arm (b), by Potter's square-root update."""
     xp = namespace(posterior.mu)
     L, mu, var, gain = posterior
-    v = xp.vecmat(features.phi[arm], L)  # L^T phi(x)
+    v = xp.vecmat(features.at(arm), L)  # L^T phi(x)
     s = xp.vecdot(v, v)  # k_{t-1}(x, x)
     root_d = xp.sqrt(regularisation + s)[:, None]
     q = xp.matvec(L, v / root_d)
-    k = xp.vecmat(q, features.basis)  # k_{t-1}(., x) / sqrt(d), over all arms
+    k = features.over_arms(q)  # k_{t-1}(., x) / sqrt(d), over all arms
     error = (y - at(mu, arm)) / root_d
     shrunk = v / (-xp.sqrt(regularisation) - root_d)  # = -v (1 - sqrt(lambda / d)) sqrt(d) / s, and right at s = 0
     # Sums are taken into their first term: large arrays that come and go cost more than the arithmetic.
@@ -67,7 +67,7 @@ class Belief:
     mean: Array  # (trials, outputs, arms)
     _var: Array  # (trials, arms): the outputs share it
     _root: Array
-    _basis: Array
+    _features: Features
 
     @property
     def std(self) -> Array:
@@ -77,11 +77,11 @@ class Belief:
     def correlated(self, z: Array) -> Array:
         """Standard normal z (trials, outputs, rank) -> functions ~ N(0, k_t) over the arms."""
         xp = namespace(z)
-        return xp.matvec(self._root[:, None], z) @ self._basis
+        return self._features.over_arms(xp.matvec(self._root[:, None], z))
 
 
 def belief(features: Features, posterior: Finite, outputs: slice) -> Belief:
-    return Belief(posterior.mu[:, outputs], posterior.var, posterior.root, features.basis)
+    return Belief(posterior.mu[:, outputs], posterior.var, posterior.root, features)
 
 
 def covariance(features: Features, posterior: Finite) -> Array:

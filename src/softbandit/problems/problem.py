@@ -36,6 +36,7 @@ class Problem:
     law: Noise = field(default_factory=GaussianNoise)  # of the noise that is seen
     source: str = "synthetic"  # where the functions come from
     data_hash: str = ""  # sha256 of the data they come from, if any
+    _values: Any = field(default=None, repr=False)  # (n, 1 + m): f and g side by side, made here whatever is given
 
     def __post_init__(self) -> None:
         put = partial(object.__setattr__, self)
@@ -46,6 +47,7 @@ class Problem:
             raise ArgumentError.of("reward", f"one for each of {len(self.arms)} arms", got, "Check the shapes.")
         put("reward", f)
         put("cost", drop_single(g))
+        put("_values", np.column_stack([f, g]))
         checks.nonnegative("noise", self.noise)
         checks.positive("reward_bound", self.reward_bound)
         checks.each_above("cost_bound", self.cost_bound, g.shape[1], least=0.0, strict=True)
@@ -61,7 +63,8 @@ class Problem:
     @property
     def costs(self) -> Floats:
         """g as (n, m), whatever m is."""
-        return self.cost.reshape(len(self.arms), -1)
+        costs: Floats = self._values[:, 1:]
+        return costs
 
     @property
     def constraints(self) -> int:
@@ -88,8 +91,8 @@ class Problem:
     def observe(self, arm: Array, draws: Draws) -> tuple[Array, Array]:
         """Noisy reward (trials,) and costs (trials, m) at the arms (trials,)."""
         own = draws if self.contexts is None else Draws(draws.normal, draws.uniform[:, :-1])
-        noise = self.law.sample(self.noise, arm, own)
-        return self.reward[arm] + noise[:, 0], self.costs[arm] + noise[:, 1:]
+        y = self._values[arm] + self.law.sample(self.noise, arm, own)
+        return y[:, 0], y[:, 1:]
 
     def _check_law(self) -> None:
         if not isinstance(self.law, Noise):

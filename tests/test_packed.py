@@ -1,0 +1,116 @@
+"""Features in fewer bytes: what they stand for, and the same decisions."""
+
+from types import SimpleNamespace
+
+import examples_of
+import numpy as np
+import pytest
+
+import softbandit as sb
+from softbandit import arrays, compiled
+from softbandit.features import TOLERANCE, Features, features
+from softbandit.packed import AT_ONCE, pack
+
+pytest.importorskip("jax")
+
+BITS = {"float64": 48, "float32": 24}
+PROBLEM, PAIR = examples_of.problem(), examples_of.problem(constraints=2, seed=5)
+
+
+def rows(count, arms=1000):
+    rng = np.random.default_rng(count)
+    basis = rng.standard_normal((count, arms)) * 10.0 ** rng.uniform(-9, 3, (count, 1))
+    return Features(basis, np.einsum("ij,ij->j", basis, basis), np.arange(count), 0.0)
+
+
+@pytest.mark.parametrize("precision", BITS)
+@pytest.mark.parametrize("count", [1, 3, AT_ONCE, AT_ONCE + 5])
+def test_entries_are_multiples_of_a_unit(precision, count):
+    """Off by half a unit, which is 2^-48 (or 2^-24) of the largest, and by quotients and products rounded to 2^-53."""
+    made, packed = rows(count), pack(rows(count), precision)
+    largest, bits = np.abs(made.basis).max(), BITS[precision]
+    words = packed.high.astype(object) * 2 ** (bits // 3) + packed.low - 2 ** (bits - 1)  # Python's whole numbers
+    assert np.abs(words * packed.unit - made.basis).max() <= largest * (2.0**-bits + 2 * 2.0**-53)
+    np.testing.assert_allclose(packed.phi, made.phi, rtol=0, atol=2 * largest * 2.0**-bits)
+    assert packed.high.nbytes + packed.low.nbytes == bits // 8 * made.basis.size
+
+
+@pytest.mark.parametrize("precision", BITS)
+@pytest.mark.parametrize("count", [1, 3, AT_ONCE, AT_ONCE + 5])
+@pytest.mark.parametrize("shape", [(1,), (1, 2)])
+def test_functions_over_the_arms_are_those_of_the_entries(precision, count, shape):
+    """Against the product in extended precision. A sum of r terms of size s in b bits is good to r s 2^-b."""
+    import jax
+
+    made, packed = rows(count), pack(rows(count), precision)
+    weights = np.random.default_rng(0).standard_normal((*shape, count)).astype(precision)
+    with jax.enable_x64(True):
+        found = packed.over_arms(jax.numpy.asarray(weights))
+    assert (found.shape, found.dtype) == ((*shape, 1000), precision)
+    direct = weights.astype(np.longdouble) @ made.basis
+    size = np.abs(weights).sum() * np.abs(made.basis).max()
+    np.testing.assert_allclose(found, direct.astype(float), rtol=0, atol=2 * count * size * 2.0 ** -BITS[precision])
+    np.testing.assert_array_equal(packed.at(np.array([7, 3])), packed.phi[[7, 3]])
+
+
+def test_features_that_are_all_zero():
+    packed = pack(Features(np.zeros((2, 5)), np.zeros(5), np.arange(2), 0.0), "float64")
+    np.testing.assert_array_equal(packed.phi, np.zeros((5, 2)))
+
+
+def test_what_packing_misses_of_the_kernel_is_what_the_factorisation_may_miss():
+    kernel, arms = sb.Matern(0.3), np.random.default_rng(0).uniform(size=(400, 2))
+    made = features(kernel, arms)
+    packed = pack(made, "float64")
+    K = kernel(arms, arms)
+    r = made.rank
+    assert np.abs(packed.phi @ packed.phi.T - made.phi @ made.phi.T).max() <= np.sqrt(r) * 2.0**-47 * K.max()
+    assert np.sqrt(198) * 2.0**-47 < TOLERANCE
+
+
+@pytest.fixture
+def accelerated(monkeypatch):
+    """What is compiled for an accelerator with features beyond its caches, run on the CPU here."""
+    seen = SimpleNamespace(packed=[])
+    monkeypatch.setattr(arrays, "by_platform", lambda cpu, default: default())
+    monkeypatch.setattr(compiled, "accelerated", lambda jax: True)
+    monkeypatch.setattr(compiled, "PACKED", 0)
+    prepared = compiled._prepared
+
+    def watched(*arguments):
+        step = prepared(*arguments)
+        seen.packed.append(hasattr(step.surrogate.groups[0].features, "unit"))
+        return step
+
+    monkeypatch.setattr(compiled, "_prepared", watched)
+    return seen
+
+
+@pytest.mark.parametrize("explore", ["ucb", "ts", "rand"])
+def test_decisions_are_those_of_numpy(explore, accelerated):
+    """100 seeds x 500 rounds, and no round that differs."""
+    policy = examples_of.policy(explore=explore, horizon=500)
+    plain = sb.simulate(policy, PROBLEM, trials=100)
+    fast = [sb.simulate(policy, PROBLEM, trials=[trial], engine="jax") for trial in range(100)]
+    assert all(accelerated.packed)
+    np.testing.assert_array_equal(plain.arms, np.concatenate([trace.arms for trace in fast]))
+    estimates = np.concatenate([trace.reward_estimates for trace in fast])
+    np.testing.assert_allclose(plain.reward_estimates, estimates, rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize("name", ["CKB, two constraints", "SGPUCB", "TimeVarying", "SafeOpt"])
+def test_other_policies_decide_the_same(name, accelerated):
+    policy = examples_of.POLICIES[name]
+    problem = PAIR if policy.constraints == 2 else PROBLEM
+    for trial in range(5):
+        plain, fast = (sb.simulate(policy, problem, [trial], engine=engine, rounds=47) for engine in ("numpy", "jax"))
+        np.testing.assert_array_equal(plain.arms, fast.arms)
+    assert all(accelerated.packed)
+
+
+def test_several_trials_and_small_features_are_left_as_they_are(accelerated, monkeypatch):
+    policy = examples_of.policy(horizon=10)
+    sb.simulate(policy, PROBLEM, trials=2, engine="jax")
+    monkeypatch.setattr(compiled, "PACKED", 2**26)
+    sb.simulate(policy, PROBLEM, trials=1, engine="jax")
+    assert accelerated.packed == [False, False]
