@@ -215,7 +215,7 @@ def begin(cell, rounds):
     began = time.perf_counter()
     stage = policy(cell.policy, cell.arms).stage(0)
     blocks = engines.blocks(cell.engine, stage.policy, range(cell.trials))
-    player = engines.make(cell.engine, stage.policy, problem, rounds, Options(0, (), draws(cell)))
+    player = engines.make(cell.engine, stage.policy, problem, rounds, len(blocks[0]), Options(0, (), draws(cell)))
     states = [player.start(stage, len(block), None) for block in blocks]
     if cell.engine == "jax":
         import jax

@@ -214,7 +214,7 @@ for settings in ({}, {"kind": sb.baselines.SafeOpt, "safe": examples_of.safest(p
     policy = examples_of.policy(problem, **settings)
     sharded, plain = (sb.simulate(policy, problem, trials=5, engine=engine) for engine in ("jax", "numpy"))
     np.testing.assert_array_equal(sharded.arms, plain.arms)
-engine = compiled.JaxEngine(policy, problem, 60, Options(0))
+engine = compiled.JaxEngine(policy, problem, 60, 5, Options(0))
 over_arms = [x for x in engine._numbers if 40 in x.shape]
 print(sorted({(len(x.sharding.device_set), x.addressable_shards[0].data.shape) for x in over_arms}))
 print(compiled._play(jax)._cache_size())
@@ -228,7 +228,7 @@ def test_arms_are_spread_over_several_devices():
     done = subprocess.run([sys.executable, "-c", SHARDED], capture_output=True, text=True, check=False, env=env)
     assert done.returncode == 0, done.stderr
     shards, programs = done.stdout.splitlines()
-    assert shards == "[(4, (10,)), (4, (10, 1)), (4, (20, 10))]"
+    assert shards == "[(4, (10,)), (4, (10, 1)), (4, (10, 2)), (4, (20, 10))]"
     assert int(programs) == 2  # one for each policy: the state keeps its places between chunks
 
 
