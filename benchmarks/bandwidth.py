@@ -5,9 +5,10 @@ reads and writes each trial's L (r x r), mu (2 x n) and var (n), in numbers of 8
 
     bytes a round = 8 (n r + 2 b (r^2 + 3 n))
 
-That is the least; what an engine moves besides (terms of sums, the objective over the arms) counts against it. A copy
-reads and writes, so an array of s bytes moves 2 s. Where all of this stays in the caches, more than the memory's
-bandwidth is possible: such rows are marked.
+A single trial on an accelerator reads a Phi of 64 MB or more in numbers of 6 bytes. That is the least; what an engine
+moves besides (terms of sums, the objective over the arms) counts against it. A copy reads and writes, so an array of s
+bytes moves 2 s. Where all of this stays in the caches, more than the memory's bandwidth is possible: such rows are
+marked.
 """
 
 import argparse
@@ -21,6 +22,7 @@ import numpy as np
 import tables
 from cells import Cell, add_limits, limits, measure, plan
 
+from softbandit.compiled import PACKED
 from softbandit.engines import cores
 
 ARRAY_BYTES = 2**29  # of what is copied, and at least 8 times the largest cache
@@ -132,7 +134,8 @@ def seconds(work):
 
 def report(result, copy, path):
     _, engine, arms, trials = result.cell
-    moved, held = bytes_a_round(arms, result.rank, trials), working_set(arms, result.rank, trials)
+    features = features_bytes(arms, result.rank, trials, machine.device(engine))
+    moved, held = bytes_a_round(arms, result.rank, trials, features), working_set(arms, result.rank, trials, features)
     known = {"arms": arms, "rank": result.rank, "trials": trials, "bytes_a_round": moved, "note": result.note}
     line = f"{engine:10}{arms:>10,}{trials:>8,}{moved / 1e6:>12,.3f}"
     if not result.note:
@@ -147,12 +150,17 @@ def report(result, copy, path):
     write(path, what="ckb-ucb", device=machine.device(engine), engine=engine, **known)
 
 
-def bytes_a_round(n, r, b):
-    return 8 * (n * r + 2 * b * (r * r + 3 * n))
+def features_bytes(n, r, b, device):
+    packed = device != machine.CPU and b == 1 and 8 * n * r >= PACKED
+    return (6 if packed else 8) * n * r
 
 
-def working_set(n, r, b):
-    return 8 * (n * r + b * (r * r + 3 * n))
+def bytes_a_round(n, r, b, features):
+    return features + 16 * b * (r * r + 3 * n)
+
+
+def working_set(n, r, b, features):
+    return features + 8 * b * (r * r + 3 * n)
 
 
 def write(path, **known):

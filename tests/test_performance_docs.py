@@ -86,8 +86,17 @@ def test_a_row_of_the_grid_is_read_as_it_was_measured():
 
 def test_bytes_of_a_round_counted_by_hand():
     """3 arms, rank 2, 5 trials: Phi 6 numbers read; L 4, mu 6, var 3 a trial, read and written: 6 + 5 * 26 = 136."""
-    assert bandwidth.bytes_a_round(3, 2, 5) == 8 * 136
-    assert bandwidth.working_set(3, 2, 5) == 8 * (6 + 5 * 13)
+    features = bandwidth.features_bytes(3, 2, 5, "a GPU")
+    assert bandwidth.bytes_a_round(3, 2, 5, features) == 8 * 136
+    assert bandwidth.working_set(3, 2, 5, features) == 8 * (6 + 5 * 13)
+
+
+def test_features_of_64_mb_are_read_in_6_bytes_a_number_by_one_trial_on_an_accelerator():
+    on_cpu, on_gpu = bandwidth.machine.CPU, "a GPU"
+    least = 2**26 // 8 // 16  # arms of rank 16
+    sizes = [(least, 1, on_gpu), (least, 2, on_gpu), (least - 1, 1, on_gpu), (least, 1, on_cpu)]
+    found = [bandwidth.features_bytes(n, 16, b, device) / (16 * n) for n, b, device in sizes]
+    assert found == [6, 8, 8, 8]
 
 
 @pytest.mark.parametrize(
