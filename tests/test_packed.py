@@ -27,7 +27,7 @@ def rows(count, arms=1000):
 @pytest.mark.parametrize("count", [1, 3, AT_ONCE, AT_ONCE + 5])
 def test_entries_are_multiples_of_a_unit(precision, count):
     """Off by half a unit, which is 2^-48 (or 2^-24) of the largest, and by quotients and products rounded to 2^-53."""
-    made, packed = rows(count), pack(rows(count), precision)
+    made, packed = rows(count), pack(rows(count).basis, precision)
     largest, bits = np.abs(made.basis).max(), BITS[precision]
     words = packed.high.astype(object) * 2 ** (bits // 3) + packed.low - 2 ** (bits - 1)  # Python's whole numbers
     assert np.abs(words * packed.unit - made.basis).max() <= largest * (2.0**-bits + 2 * 2.0**-53)
@@ -42,7 +42,7 @@ def test_functions_over_the_arms_are_those_of_the_entries(precision, count, shap
     """Against the product in extended precision. A sum of r terms of size s in b bits is good to r s 2^-b."""
     import jax
 
-    made, packed = rows(count), pack(rows(count), precision)
+    made, packed = rows(count), pack(rows(count).basis, precision)
     weights = np.random.default_rng(0).standard_normal((*shape, count)).astype(precision)
     with jax.enable_x64(True):
         found = packed.over_arms(jax.numpy.asarray(weights))
@@ -54,14 +54,14 @@ def test_functions_over_the_arms_are_those_of_the_entries(precision, count, shap
 
 
 def test_features_that_are_all_zero():
-    packed = pack(Features(np.zeros((2, 5)), np.zeros(5), np.arange(2), 0.0), "float64")
+    packed = pack(np.zeros((2, 5)), "float64")
     np.testing.assert_array_equal(packed.phi, np.zeros((5, 2)))
 
 
 def test_what_packing_misses_of_the_kernel_is_what_the_factorisation_may_miss():
     kernel, arms = sb.Matern(0.3), np.random.default_rng(0).uniform(size=(400, 2))
     made = features(kernel, arms)
-    packed = pack(made, "float64")
+    packed = pack(made.basis, "float64")
     K = kernel(arms, arms)
     r = made.rank
     assert np.abs(packed.phi @ packed.phi.T - made.phi @ made.phi.T).max() <= np.sqrt(r) * 2.0**-47 * K.max()
@@ -77,8 +77,8 @@ def accelerated(monkeypatch):
     monkeypatch.setattr(compiled, "PACKED", 0)
     prepared = compiled._prepared
 
-    def watched(*arguments):
-        step = prepared(*arguments)
+    def watched(*arguments, **options):
+        step = prepared(*arguments, **options)
         seen.packed.append(hasattr(step.surrogate.groups[0].features, "unit"))
         return step
 

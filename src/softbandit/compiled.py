@@ -18,6 +18,7 @@ import numpy as np
 from softbandit import philox
 from softbandit.arrays import Array, DrawCount, Draws, Trials, draw
 from softbandit.errors import DeviceError, MissingExtraError, Words
+from softbandit.packed import pack
 from softbandit.parts import assemble, dissect
 from softbandit.policy import Stage, State, StepPolicy
 from softbandit.problems.problem import Problem
@@ -34,9 +35,11 @@ class JaxEngine:
     def __init__(self, step: StepPolicy, problem: Problem, rounds: int, trials: int, options: Options) -> None:
         self._step, self._problem, self._options = step, problem, options
         self._kind = np.dtype(options.precision)
-        numbers, self._form = dissect((_prepared(step, rounds, trials, options.precision), problem))
-        self._bytes = sum(number.nbytes for number in numbers)
+        self._bytes = sum(each.basis.nbytes for each in step.surrogate.factors)
         with _on_device(self._bytes) as jax:
+            ready = _prepared(jax, step, rounds, options.precision, packed=trials == 1 and self._bytes >= PACKED)
+            numbers, self._form = dissect((ready, problem))
+            self._bytes = sum(number.nbytes for number in numbers)
             self._across = _spread(jax, len(problem.arms), self._bytes)
             self._numbers = self._put(jax, numbers)
 
@@ -66,7 +69,9 @@ class JaxEngine:
             names = (*[None] * over_arms[-1], "arms") if over_arms else ()
             return jax.sharding.NamedSharding(self._across, jax.sharding.PartitionSpec(*names))
 
-        arrays = jax.tree.map(lambda part: _cast(np.asarray(part), self._kind), parts)
+        arrays = jax.tree.map(
+            lambda part: _cast(part if hasattr(part, "shape") else np.asarray(part), self._kind), parts
+        )
         places = None if self._across is None else jax.tree.map(place, arrays)
         return jax.device_put(arrays, places, may_alias=False)
 
@@ -134,13 +139,19 @@ def _numbers(jax: Any) -> Any:
     return jax.jit(lambda words, needs: list(map(philox.numbers, words, needs)), static_argnums=1)
 
 
-def _prepared(step: StepPolicy, rounds: int, trials: int, precision: str) -> StepPolicy:
-    """The policy for that many rounds and trials: widths that are functions of t worked out, large features packed."""
+def _prepared(jax: Any, step: StepPolicy, rounds: int, precision: str, packed: bool) -> StepPolicy:
+    """The policy for that many rounds: widths that are functions of t worked out; on an accelerator features packed."""
     same, surrogate = copy(step), step.surrogate.tabulated(rounds)
-    large = sum(each.basis.nbytes for each in surrogate.factors) >= PACKED
-    packed = large and trials == 1 and accelerated(import_jax())
-    object.__setattr__(same, "surrogate", surrogate.packed(precision) if packed else surrogate)
+    if packed and accelerated(jax):
+        surrogate = surrogate.with_features(lambda each: _pack(jax)(each.basis, precision))
+    object.__setattr__(same, "surrogate", surrogate)
     return same
+
+
+@lru_cache(maxsize=1)
+def _pack(jax: Any) -> Any:
+    """Features packed on the device."""
+    return jax.jit(pack, static_argnums=1)
 
 
 def _spread(jax: Any, arms: int, size: int) -> Any:

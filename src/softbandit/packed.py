@@ -7,26 +7,21 @@ K is off by at most sqrt(r) 2^-47 (or 2^-23) of its largest entry. With 48 bits 
 than the factorisation may miss of it, up to a rank of 198.
 """
 
-from dataclasses import dataclass
-from itertools import product
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from softbandit.arrays import Array, namespace
-from softbandit.features import Features
 
-PIECE = 2**14  # entries that are packed at a time
 AT_ONCE = 32  # rows that are added in one step: more need more registers than there are
 
 
-@dataclass(frozen=True, eq=False)
-class Packed:
+class Packed(NamedTuple):
     """What a round needs of `Features`."""
 
     high: Array  # (r, n): uint32, or uint16
     low: Array  # (r, n): uint16, or uint8
-    unit: float
+    unit: Array
 
     @property
     def phi(self) -> Array:
@@ -56,17 +51,14 @@ class Packed:
         return total
 
 
-def pack(features: Features, precision: str) -> Packed:
-    """The features in three quarters of the bytes that they have in that precision."""
-    kinds, bits = ((np.uint32, np.uint16), 48) if precision == "float64" else ((np.uint16, np.uint8), 24)
-    basis, zero = features.basis, 2 ** (bits - 1)
-    unit = float(max(basis.max(initial=0.0), -basis.min(initial=0.0)) / (zero - 1)) or 1.0
-    high, low = (np.empty(basis.shape, dtype=kind) for kind in kinds)
-    for j, first in product(range(len(basis)), range(0, basis.shape[1], PIECE)):  # pieces that stay in the caches
-        piece = slice(first, first + PIECE)
-        words = np.rint(basis[j, piece] / unit).astype(np.int64) + zero
-        high[j, piece], low[j, piece] = words >> (bits // 3), words & (2 ** (bits // 3) - 1)
-    return Packed(high, low, unit)
+def pack(basis: Array, precision: str) -> Packed:
+    """Features (r, n) in three quarters of the bytes that they would have in that precision."""
+    xp = namespace(basis)
+    high, low, bits = (np.uint32, np.uint16, 48) if precision == "float64" else (np.uint16, np.uint8, 24)
+    zero = 2.0 ** (bits - 1)
+    unit = (xp.abs(basis).max() / (zero - 2)).astype(precision)  # not zero - 1, for its own rounding
+    words = (xp.rint(basis / xp.where(unit > 0, unit, 1.0)) + zero).astype(np.uint64)
+    return Packed((words >> np.uint64(bits // 3)).astype(high), words.astype(low), unit)
 
 
 def _multiples(high: Array, low: Array) -> Array:

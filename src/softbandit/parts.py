@@ -66,11 +66,11 @@ def dissect(value: Any) -> tuple[list[Array], Any]:
     places: dict[int, Number] = {}  # an array that stands in several places is one number
 
     def number(part: Any) -> Number:
-        numbers.append(np.asarray(part))
+        numbers.append(part if hasattr(part, "shape") else np.asarray(part))
         return Number(len(numbers) - 1)
 
     def walk(part: Any, floats: bool = True, whole: bool = False) -> Any:
-        if isinstance(part, np.ndarray) and part.dtype.kind in "fbu":
+        if hasattr(part, "shape") and not np.isscalar(part) and part.dtype.kind in "fbu":
             return places[id(part)] if id(part) in places else places.setdefault(id(part), number(part))
         if (floats and isinstance(part, (float, np.floating))) or (whole and type(part) is int):
             return number(part)

@@ -18,7 +18,6 @@ from softbandit.errors import ArgumentError
 from softbandit.explore import Exploration
 from softbandit.features import Features, features
 from softbandit.kernels import Kernel
-from softbandit.packed import pack
 from softbandit.posterior import finite
 from softbandit.posterior.finite import Finite
 from softbandit.theory.widths import Width, WidthFunction, WidthRule
@@ -90,9 +89,9 @@ class Surrogate:
             self, blocks=[replace(block, width=width) for block, width in zip(self.blocks, widths, strict=True)]
         )
 
-    def packed(self, precision: str) -> "Surrogate":
-        """The same, with features in fewer bytes."""
-        made: dict[int, Any] = {id(each): pack(each, precision) for each in self.factors}
+    def with_features(self, change: Callable[[Features], Any]) -> "Surrogate":
+        """The same, with features that have been changed."""
+        made = {id(each): change(each) for each in self.factors}
         return replace(self, groups=[replace(group, features=made[id(group.features)]) for group in self.groups])
 
     def usable(self, posterior: tuple[Finite, ...]) -> bool:
