@@ -69,9 +69,7 @@ class JaxEngine:
             names = (*[None] * over_arms[-1], "arms") if over_arms else ()
             return jax.sharding.NamedSharding(self._across, jax.sharding.PartitionSpec(*names))
 
-        arrays = jax.tree.map(
-            lambda part: _cast(part if hasattr(part, "shape") else np.asarray(part), self._kind), parts
-        )
+        arrays = jax.tree.map(lambda part: _cast(part, self._kind), parts)
         places = None if self._across is None else jax.tree.map(place, arrays)
         return jax.device_put(arrays, places, may_alias=False)
 
@@ -206,8 +204,9 @@ def accelerated(jax: Any) -> bool:
 
 
 def _cast(part: Array, kind: Any) -> Array:
-    """A float array in the precision to be used; any other as it is."""
-    return part if part.dtype.kind != "f" or part.dtype == kind else part.astype(kind)
+    """An array, in the precision to be used if it is one of floats."""
+    array = part if hasattr(part, "dtype") else np.asarray(part)
+    return array if array.dtype.kind != "f" or array.dtype == kind else array.astype(kind)
 
 
 def _below_one(uniform: Array, kind: Any) -> Array:

@@ -41,8 +41,9 @@ class Features:
         return self.phi[arm]
 
     def over_arms(self, weights: Array) -> Array:
-        """Functions over the arms, (..., n), of weights (..., r)."""
-        return namespace(weights).vecmat(weights, self.basis)
+        """Functions over the arms, (trials, ..., n), of weights (trials, ..., r)."""
+        # Each trial's by itself: in one product of all, a number's rounding would depend on how many they are.
+        return namespace(weights).vecmat(weights, self.basis) if weights.ndim == 2 else weights @ self.basis
 
     @property
     def rank(self) -> int:

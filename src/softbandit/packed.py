@@ -33,7 +33,7 @@ class Packed(NamedTuple):
         return self.unit * _multiples(self.high[:, arm], self.low[:, arm]).T
 
     def over_arms(self, weights: Array) -> Array:
-        """Functions over the arms, (..., n), of weights (..., r)."""
+        """Functions over the arms, (trials, ..., n), of weights (trials, ..., r)."""
         *shape, r = weights.shape
         each = [self._sum_over(own) for own in weights.reshape(-1, r)]
         return self.unit * namespace(weights).stack(each).reshape(*shape, -1)
