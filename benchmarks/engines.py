@@ -1,4 +1,4 @@
-"""NumPy's engine and JAX's on the same work, in one run: `engines.py [rounds compile auto precision]`.
+"""NumPy's engine and JAX's on the same work, in one run: `engines.py [rounds cores compile auto precision]`.
 
 Times are taken in turns and the median is shown, in microseconds a trial-round unless a line says
 otherwise; compilation is paid before the clock starts.
@@ -6,6 +6,7 @@ otherwise; compilation is paid before the clock starts.
 
 import argparse
 import time
+from functools import partial
 from statistics import mean, median
 
 import jax
@@ -15,6 +16,7 @@ import softbandit as sb
 from softbandit import engines
 
 EXPLORATIONS = ("ucb", "rand", "ts")
+CORES_ROUNDS = 5000  # to send tasks and results to and fro takes as long as a hundred rounds
 
 
 def main():
@@ -48,6 +50,24 @@ def rounds(options):
                 row = "".join(f"{t:9.3f}" for t in each)
                 ratios = f"{each[0] / each[1]:12.1f}x{each[0] / each[2]:9.1f}x"
                 print(f"ckb-{explore:5}{rank:5}{trials:7}{row}{ratios}", flush=True)
+
+
+def cores(options):
+    """NumPy, 50 trials in one process (simulate), and in one for each core (sweep): all columns kept, and the arms."""
+    print(f"{'':9}{'rank':>5}{'rounds':>8}{'simulate':>10}{'arms only':>11}{'sweep':>8}{'arms only':>11}")
+    problem = sb.problems.rkhs(seed=3, lengthscale=0.25)
+    for explore in EXPLORATIONS:
+        policy = sb.CKB(**problem.settings(), horizon=CORES_ROUNDS, explore=explore)
+        rank = policy.surrogate.groups[0].features.rank
+        ways = {}
+        for name, kept in (("all", {}), ("arms", {"keep": ()})):
+            ways["simulate", name] = run(policy, problem, 50, kept)
+            ways["sweep", name] = partial(sb.sweep, {"ckb": (policy, problem)}, 50, **kept)
+        us = {way: 1e6 * t / CORES_ROUNDS / 50 for way, t in in_turns(ways, options.turns).items()}
+        each = "".join(
+            f"{us[way, 'all']:{width}.2f}{us[way, 'arms']:11.2f}" for way, width in (("simulate", 10), ("sweep", 8))
+        )
+        print(f"ckb-{explore:5}{rank:5}{CORES_ROUNDS:8,}{each}", flush=True)
 
 
 def transcription(problem, explore, rounds):
@@ -113,7 +133,7 @@ def seconds(work):
     return time.perf_counter() - started
 
 
-PARTS = {part.__name__: part for part in (rounds, compile, auto, precision)}
+PARTS = {part.__name__: part for part in (rounds, cores, compile, auto, precision)}
 
 if __name__ == "__main__":
     main()

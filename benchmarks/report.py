@@ -14,6 +14,7 @@ TEXTS = (
     "precision",
     "memory",
     "engines",
+    "cores",
     "compile",
     "core",
     "peers",

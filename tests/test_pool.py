@@ -105,6 +105,20 @@ def test_a_sweep_gives_what_simulate_gives_to_the_bit(cluster, request):
             np.testing.assert_array_equal(getattr(traces[label], name), getattr(alone, name))
 
 
+@pytest.mark.parametrize(("trials", "jobs", "tasks"), [(4, 1, 2), (4, 2, 2), (4, 3, 4), (3, 8, 6), (120, 2, 6)])
+def test_every_local_process_has_some_of_the_trials(trials, jobs, tasks, monkeypatch):
+    """Two runs. 4 trials each, three processes: blocks of ceil(8 / 3) = 3, so two tasks a run; at most 50 a task."""
+    problem = sb.problems.rkhs(arms=20, seed=1)
+    policy = sb.CKB(**problem.settings(), horizon=2)
+    here = pool.run_all  # with one job, whatever is asked for
+    monkeypatch.setattr(sys.modules["softbandit.sweep"], "run_all", lambda run, tasks, *_: here(run, tasks))
+    steps = []
+    runs = {"a": (policy, problem), "b": (policy, problem)}
+    traces = sb.sweep(runs, trials, jobs=jobs, progress=lambda *step: steps.append(step))
+    assert steps[-1] == (tasks, tasks)
+    assert [len(trace.trials) for trace in traces.values()] == [trials, trials]
+
+
 @pytest.mark.parametrize("backend", ["dask://127.0.0.1:1", "ray://127.0.0.1:1", "dask://nowhere", "ray://a:b"])
 def test_a_cluster_that_does_not_answer_is_named(backend):
     with pytest.raises(sb.ClusterError, match=r"at .*: expected an answer, got none .*Start one with: (dask|ray)"):

@@ -14,7 +14,7 @@ from softbandit.problems.problem import Problem
 from softbandit.simulate import simulate, trial_numbers
 from softbandit.trace import Trace
 
-BLOCK = 50  # trials that one task runs: more share the cost of a round, fewer are spread better
+BLOCK = 50  # trials that one task runs at most: more share the cost of a round, fewer are spread better
 
 
 class Task(NamedTuple):
@@ -31,7 +31,7 @@ def sweep(
     seed: int = 0,
     backend: str = "local",
     jobs: int | None = None,
-    block: int = BLOCK,
+    block: int | None = None,
     progress: Callable[[int, int], None] | None = None,
     **options: Any,
 ) -> dict[str, Trace]:
@@ -48,7 +48,7 @@ def sweep(
     jobs
         Local processes; as many as there are cores by default.
     block
-        Trials that one task runs.
+        Trials that one task runs. By default 50, or fewer where some of the local processes had none.
     progress
         Called with the tasks done and their number, as they are done.
 
@@ -65,7 +65,7 @@ def sweep(
     connection(backend)
     cores = checks.whole("jobs", os.cpu_count() or 1 if jobs is None else jobs, least=1)
     numbers = trial_numbers(trials)
-    size = checks.whole("block", block, least=1)
+    size = checks.whole("block", _block(len(numbers) * len(runs), backend, cores) if block is None else block, least=1)
     if not runs:
         raise ArgumentError.of("runs", "at least one", dict(runs), "Pass {label: (policy, problem)}.")
     tasks = [
@@ -79,6 +79,11 @@ def sweep(
         if progress is not None:
             progress(len(found), len(tasks))
     return {label: _joined([found[i] for i, task in enumerate(tasks) if task.label == label]) for label in runs}
+
+
+def _block(trials: int, backend: str, cores: int) -> int:
+    """Trials of a task: of so few that each core has one, where they are known."""
+    return max(1, min(BLOCK, -(-trials // cores))) if backend == "local" else BLOCK
 
 
 def _run(task: Task) -> Trace:

@@ -60,7 +60,7 @@ def condition(features: Features, regularisation: float, posterior: Finite, arm:
     return Finite(root, mean, xp.maximum(var - k * k, 0.0), gain + 0.5 * xp.log1p(s / regularisation))
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False, slots=True)
 class Belief:
     """What an exploration sees of the posterior of k outputs."""
 
