@@ -25,7 +25,7 @@ def belief():
 
 def sample(exploration, belief, seed=0):
     """TRIALS independent estimates: (TRIALS, 2, n)."""
-    rank = len(belief._basis)
+    rank = belief._features.rank
     need = exploration.draws(rank)
     both = DrawCount(2 * need.normal, 2 * need.uniform)
     draws = draw(both, seed, range(TRIALS), 0, 1, POLICY)

@@ -126,3 +126,17 @@ def test_a_value_with_an_array_is_taken_apart():
     numbers, made = dissect(Table(np.ones(2), 3.0))
     assert [number.shape for number in numbers] == [(2,)]  # the scale is a value's own
     assert assemble(made, [np.zeros(2)]).scale == 3.0
+
+
+@dataclass(frozen=True)
+class Gamma:
+    """A user's own value that has a shape, and is no array."""
+
+    shape: float = 2.0
+    dtype: str = "none"
+
+
+def test_what_has_a_shape_but_is_no_array_is_part_of_the_form():
+    numbers, form = dissect((Gamma(), np.float64(2.0)))
+    assert numbers == [2.0]
+    assert assemble(form, [3.0]) == (Gamma(), 3.0)

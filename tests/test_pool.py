@@ -117,6 +117,8 @@ def test_every_local_process_has_some_of_the_trials(trials, jobs, tasks, monkeyp
     traces = sb.sweep(runs, trials, jobs=jobs, progress=lambda *step: steps.append(step))
     assert steps[-1] == (tasks, tasks)
     assert [len(trace.trials) for trace in traces.values()] == [trials, trials]
+    sb.sweep(runs, trials, jobs=jobs, progress=lambda *step: steps.append(step), engine="jax")  # it uses every core
+    assert steps[-1] == (2 * -(-trials // 50),) * 2
 
 
 @pytest.mark.parametrize("backend", ["dask://127.0.0.1:1", "ray://127.0.0.1:1", "dask://nowhere", "ray://a:b"])

@@ -18,14 +18,15 @@ import numpy as np
 from softbandit import philox
 from softbandit.arrays import Array, DrawCount, Draws, Trials, draw
 from softbandit.errors import DeviceError, MissingExtraError, Words
-from softbandit.packed import pack
+from softbandit.features import Features
+from softbandit.packed import RANK, pack
 from softbandit.parts import assemble, dissect
 from softbandit.policy import Stage, State, StepPolicy
 from softbandit.problems.problem import Problem
 from softbandit.rounds import Columns, Options, play_round
 
 UNROLL = 4  # rounds that are sent off at once, on an accelerator
-PACKED = 2**26  # bytes of features from which on an accelerator's caches do not hold them
+PACKED = 2**26  # bytes of features from which on an accelerator's caches do not hold them, with all else
 SHARDED = 2**26  # bytes of arrays over the arms from which on they are spread over the devices
 
 
@@ -35,12 +36,12 @@ class JaxEngine:
     def __init__(self, step: StepPolicy, problem: Problem, rounds: int, trials: int, options: Options) -> None:
         self._step, self._problem, self._options = step, problem, options
         self._kind = np.dtype(options.precision)
-        self._bytes = sum(each.basis.nbytes for each in step.surrogate.factors)
+        numbers, self._form = dissect((_tabulated(step, rounds), problem))
+        self._bytes = sum(number.nbytes for number in numbers)
         with _on_device(self._bytes) as jax:
-            ready = _prepared(jax, step, rounds, options.precision, packed=trials == 1 and self._bytes >= PACKED)
-            numbers, self._form = dissect((ready, problem))
-            self._bytes = sum(number.nbytes for number in numbers)
             self._across = _spread(jax, len(problem.arms), self._bytes)
+            if trials == 1 and accelerated(jax):
+                numbers, self._form = dissect((self._packed(jax, _tabulated(step, rounds)), problem))
             self._numbers = self._put(jax, numbers)
 
     def start(self, stage: Stage, trials: int, before: State | None) -> State:
@@ -61,6 +62,16 @@ class JaxEngine:
             columns: Columns = jax.device_get(seen)
             return columns
 
+    def _packed(self, jax: Any, step: StepPolicy) -> StepPolicy:
+        """The policy with features on the device, in fewer bytes where the caches would not hold them."""
+
+        def pack(features: Features) -> Any:
+            if features.basis.size * self._kind.itemsize < PACKED or not 1 <= features.rank <= RANK:
+                return features
+            return _pack(jax)(self._put(jax, features.basis), self._kind.name)
+
+        return _with_surrogate(step, step.surrogate.with_features(pack))
+
     def _put(self, jax: Any, parts: Any) -> Any:
         """Arrays on the device or, where there are several, on all: in pieces, if over the arms on some axis."""
 
@@ -69,9 +80,12 @@ class JaxEngine:
             names = (*[None] * over_arms[-1], "arms") if over_arms else ()
             return jax.sharding.NamedSharding(self._across, jax.sharding.PartitionSpec(*names))
 
-        arrays = jax.tree.map(lambda part: _cast(part, self._kind), parts)
-        places = None if self._across is None else jax.tree.map(place, arrays)
-        return jax.device_put(arrays, places, may_alias=False)
+        def put(part: Any) -> Any:
+            array = _cast(part, self._kind)
+            where = None if self._across is None else place(array)
+            return array if isinstance(array, jax.Array) else jax.device_put(array, where, may_alias=False)
+
+        return jax.tree.map(put, parts)
 
     def _draws(self, jax: Any, trials: Trials, first: int, count: int) -> list[Draws]:
         """Random numbers for the policy and for the problem, which are streams 0 and 1."""
@@ -137,11 +151,13 @@ def _numbers(jax: Any) -> Any:
     return jax.jit(lambda words, needs: list(map(philox.numbers, words, needs)), static_argnums=1)
 
 
-def _prepared(jax: Any, step: StepPolicy, rounds: int, precision: str, packed: bool) -> StepPolicy:
-    """The policy for that many rounds: widths that are functions of t worked out; on an accelerator features packed."""
-    same, surrogate = copy(step), step.surrogate.tabulated(rounds)
-    if packed and accelerated(jax):
-        surrogate = surrogate.with_features(lambda each: _pack(jax)(each.basis, precision))
+def _tabulated(step: StepPolicy, rounds: int) -> StepPolicy:
+    """The policy for that many rounds, with widths that are functions of t worked out for each."""
+    return _with_surrogate(step, step.surrogate.tabulated(rounds))
+
+
+def _with_surrogate(step: StepPolicy, surrogate: Any) -> StepPolicy:
+    same = copy(step)
     object.__setattr__(same, "surrogate", surrogate)
     return same
 

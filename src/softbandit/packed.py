@@ -2,9 +2,9 @@
 
 Entries are kept as whole multiples of one unit, with 48 bits where 64 would be read, or 24
 where 32 would be, in two arrays: the high bits and the low ones. Arithmetic is in the full
-precision. An entry is off by half a unit, 2^-48 (or 2^-24) of the largest, so with r features
-K is off by at most sqrt(r) 2^-47 (or 2^-23) of its largest entry. With 48 bits that is less
-than the factorisation may miss of it, up to a rank of 198.
+precision. An entry is off by half a unit, about 2^-48 (or 2^-24) of the largest, so with r
+features K is off by about sqrt(r) 2^-47 (or 2^-23) of its largest entry, at most. With 48
+bits and the ranks that are packed, that is less than the factorisation may miss of it.
 """
 
 from typing import Any, NamedTuple
@@ -13,6 +13,7 @@ import numpy as np
 
 from softbandit.arrays import Array, namespace
 
+RANK = 64  # the largest that is packed: sums of more rows would take seconds to compile
 AT_ONCE = 32  # rows that are added in one step: more need more registers than there are
 
 
@@ -21,7 +22,7 @@ class Packed(NamedTuple):
 
     high: Array  # (r, n): uint32, or uint16
     low: Array  # (r, n): uint16, or uint8
-    unit: Array
+    unit: Array  # (): a float
 
     @property
     def phi(self) -> Array:
@@ -57,7 +58,7 @@ def pack(basis: Array, precision: str) -> Packed:
     high, low, bits = (np.uint32, np.uint16, 48) if precision == "float64" else (np.uint16, np.uint8, 24)
     zero = 2.0 ** (bits - 1)
     unit = (xp.abs(basis).max() / (zero - 2)).astype(precision)  # not zero - 1, for its own rounding
-    words = (xp.rint(basis / xp.where(unit > 0, unit, 1.0)) + zero).astype(np.uint64)
+    words = (xp.rint(basis.astype(np.float64) / xp.where(unit > 0, unit, 1.0)) + zero).astype(np.uint64)
     return Packed((words >> np.uint64(bits // 3)).astype(high), words.astype(low), unit)
 
 

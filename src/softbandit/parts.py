@@ -66,11 +66,11 @@ def dissect(value: Any) -> tuple[list[Array], Any]:
     places: dict[int, Number] = {}  # an array that stands in several places is one number
 
     def number(part: Any) -> Number:
-        numbers.append(part if hasattr(part, "shape") else np.asarray(part))
+        numbers.append(part if _is_array(part) else np.asarray(part))
         return Number(len(numbers) - 1)
 
     def walk(part: Any, floats: bool = True, whole: bool = False) -> Any:
-        if hasattr(part, "shape") and not np.isscalar(part) and part.dtype.kind in "fbu":
+        if _is_array(part) and part.dtype.kind in "fbu":
             return places[id(part)] if id(part) in places else places.setdefault(id(part), number(part))
         if (floats and isinstance(part, (float, np.floating))) or (whole and type(part) is int):
             return number(part)
@@ -101,6 +101,11 @@ def assemble(form: Any, numbers: Sequence[Array]) -> Any:
     for name, part in form.fields:
         object.__setattr__(made, name, assemble(part, numbers))
     return made
+
+
+def _is_array(part: Any) -> bool:
+    """Whether it is an array of some namespace, and not a number of one."""
+    return hasattr(part, "__array_namespace__") and not np.isscalar(part)
 
 
 def _by_identity(part: Any) -> bool:

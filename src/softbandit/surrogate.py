@@ -36,7 +36,7 @@ class Output(NamedTuple):
 class Group:
     outputs: Array  # their numbers
     kernel: Kernel
-    features: Features
+    features: Features  # or Packed, on a device
     regularisation: float
 
 

@@ -48,7 +48,8 @@ def sweep(
     jobs
         Local processes; as many as there are cores by default.
     block
-        Trials that one task runs. By default 50, or fewer where some of the local processes had none.
+        Trials that one task runs. By default 50, or with NumPy's engine fewer where some of the local processes would
+        have none.
     progress
         Called with the tasks done and their number, as they are done.
 
@@ -65,7 +66,9 @@ def sweep(
     connection(backend)
     cores = checks.whole("jobs", os.cpu_count() or 1 if jobs is None else jobs, least=1)
     numbers = trial_numbers(trials)
-    size = checks.whole("block", _block(len(numbers) * len(runs), backend, cores) if block is None else block, least=1)
+    spread = backend == "local" and options.get("engine", "numpy") == "numpy"  # JAX itself uses every core
+    fair = -(-len(numbers) * len(runs) // cores) if spread else BLOCK
+    size = checks.whole("block", max(1, min(BLOCK, fair)) if block is None else block, least=1)
     if not runs:
         raise ArgumentError.of("runs", "at least one", dict(runs), "Pass {label: (policy, problem)}.")
     tasks = [
@@ -79,11 +82,6 @@ def sweep(
         if progress is not None:
             progress(len(found), len(tasks))
     return {label: _joined([found[i] for i, task in enumerate(tasks) if task.label == label]) for label in runs}
-
-
-def _block(trials: int, backend: str, cores: int) -> int:
-    """Trials of a task: of so few that each core has one, where they are known."""
-    return max(1, min(BLOCK, -(-trials // cores))) if backend == "local" else BLOCK
 
 
 def _run(task: Task) -> Trace:

@@ -45,9 +45,9 @@ class Problem:
         if len(f) != len(self.arms):
             got = Words(f"{len(f)} rewards")
             raise ArgumentError.of("reward", f"one for each of {len(self.arms)} arms", got, "Check the shapes.")
-        put("reward", f)
-        put("cost", drop_single(g))
         put("_values", np.column_stack([f, g]))
+        put("reward", self._values[:, 0])
+        put("cost", drop_single(self._values[:, 1:]))
         checks.nonnegative("noise", self.noise)
         checks.positive("reward_bound", self.reward_bound)
         checks.each_above("cost_bound", self.cost_bound, g.shape[1], least=0.0, strict=True)
