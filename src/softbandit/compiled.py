@@ -36,12 +36,13 @@ class JaxEngine:
     def __init__(self, step: StepPolicy, problem: Problem, rounds: int, trials: int, options: Options) -> None:
         self._step, self._problem, self._options = step, problem, options
         self._kind = np.dtype(options.precision)
-        numbers, self._form = dissect((_tabulated(step, rounds), problem))
+        ready = _tabulated(step, rounds)
+        numbers, self._form = dissect((ready, problem))
         self._bytes = sum(number.nbytes for number in numbers)
         with _on_device(self._bytes) as jax:
             self._across = _spread(jax, len(problem.arms), self._bytes)
             if trials == 1 and accelerated(jax):
-                numbers, self._form = dissect((self._packed(jax, _tabulated(step, rounds)), problem))
+                numbers, self._form = dissect((self._packed(jax, ready), problem))
             self._numbers = self._put(jax, numbers)
 
     def start(self, stage: Stage, trials: int, before: State | None) -> State:

@@ -22,6 +22,8 @@ from softbandit.posterior import finite
 from softbandit.posterior.finite import Finite
 from softbandit.theory.widths import Width, WidthFunction, WidthRule
 
+NONE = np.empty((1, 1, 0))  # of the random numbers, (trials, outputs, count)
+
 
 class Output(NamedTuple):
     """How one output is modelled and explored."""
@@ -53,9 +55,12 @@ class Block:
 
     def own(self, draws: Draws) -> Draws:
         """This block's part of the round's draws, (trials, outputs, count)."""
-        trials, k = draws.normal.shape[0], len(self.outputs)
-        normal = draws.normal[:, self.normal].reshape(trials, k, self.needs.normal)
-        return Draws(normal, draws.uniform[:, self.uniform].reshape(trials, k, self.needs.uniform))
+
+        def shaped(part: Array, own: slice, count: int) -> Array:
+            return part[:, own].reshape(len(part), len(self.outputs), count) if count else NONE
+
+        normal, uniform = self.needs
+        return Draws(shaped(draws.normal, self.normal, normal), shaped(draws.uniform, self.uniform, uniform))
 
 
 @dataclass(frozen=True, eq=False)
