@@ -111,8 +111,8 @@ class CKB(StepPolicy):
     def _acquisition(self, h: Array, phi: Array) -> tuple[Array, Array, Array]:
         """The pseudo-acquisition z (b, n), and the truncated estimates, of h (b, 1 + m, n) at any points."""
         B, G = self.bounds[0, 0], self.bounds[1:]
-        f_bar = project(h[:, 0], -B, B)  # line 3
-        g_bar = project(h[:, 1:], -G, G)  # line 4
+        f_bar = project(h[:, 0], -B, B)  # line 3: to [-B, B]
+        g_bar = project(h[:, 1:], -G, G)  # line 4: to [-G, G]
         return f_bar - namespace(h).einsum("bm,bmn->bn", phi, g_bar), f_bar, g_bar  # line 5
 
     def update(self, state: State, choice: Choice, reward: Array, cost: Array) -> State:

@@ -66,12 +66,12 @@ class JaxEngine:
     def _packed(self, jax: Any, step: StepPolicy) -> StepPolicy:
         """The policy with features on the device, in fewer bytes where the caches would not hold them."""
 
-        def pack(features: Features) -> Any:
+        def changed(features: Features) -> Any:
             if features.basis.size * self._kind.itemsize < PACKED or not 1 <= features.rank <= RANK:
                 return features
             return _pack(jax)(self._put(jax, features.basis), self._kind.name)
 
-        return _with_surrogate(step, step.surrogate.with_features(pack))
+        return _with_surrogate(step, step.surrogate.with_features(changed))
 
     def _put(self, jax: Any, parts: Any) -> Any:
         """Arrays on the device or, where there are several, on all: in pieces, if over the arms on some axis."""
