@@ -141,7 +141,7 @@ def test_a_full_disk_is_said_and_loses_nothing_finished(tmp_path):
 
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_ctrl_c_ends_with_a_word_and_a_code(tmp_path, jobs):
-    text = (written(tmp_path).read_text()).replace("horizon = 40", "horizon = 60000")
+    text = (written(tmp_path).read_text()).replace("horizon = 40", "horizon = 600000")  # a minute of work
     path = written(tmp_path, text)
     process = subprocess.Popen(
         command(path, tmp_path / "out", "--jobs", jobs),
