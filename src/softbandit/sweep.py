@@ -1,12 +1,12 @@
 """Many simulations at once: on all cores, or on a Dask or Ray cluster."""
 
-import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from softbandit import checks
+from softbandit.engines import cores
 from softbandit.errors import ArgumentError
 from softbandit.policy import Policy
 from softbandit.pool import connection, run_all
@@ -64,10 +64,10 @@ def sweep(
     (4, 20)
     """
     connection(backend)
-    cores = checks.whole("jobs", os.cpu_count() or 1 if jobs is None else jobs, least=1)
+    processes = checks.whole("jobs", cores() if jobs is None else jobs, least=1)
     numbers = trial_numbers(trials)
     spread = backend == "local" and options.get("engine", "numpy") == "numpy"  # JAX itself uses every core
-    fair = -(-len(numbers) * len(runs) // cores) if spread else BLOCK
+    fair = -(-len(numbers) * len(runs) // processes) if spread else BLOCK
     size = checks.whole("block", max(1, min(BLOCK, fair)) if block is None else block, least=1)
     if not runs:
         raise ArgumentError.of("runs", "at least one", dict(runs), "Pass {label: (policy, problem)}.")
@@ -77,7 +77,7 @@ def sweep(
         for first in range(0, len(numbers), size)
     ]
     found: dict[int, Trace] = {}
-    for index, trace in run_all(_run, tasks, backend, cores):
+    for index, trace in run_all(_run, tasks, backend, processes):
         found[index] = trace
         if progress is not None:
             progress(len(found), len(tasks))

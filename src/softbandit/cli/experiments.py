@@ -1,6 +1,5 @@
 """`softbandit run` and `softbandit reproduce`: experiments from files, with figures and a report."""
 
-import os
 import shlex
 import sys
 import time
@@ -15,6 +14,7 @@ from rich.text import Text
 
 from softbandit import checks
 from softbandit.cli.shared import console, explained
+from softbandit.engines import cores
 from softbandit.experiments import reproduce as steps
 from softbandit.experiments.claims import CONDITIONALLY, FAILS, HOLDS, UNJUDGED, Verdict
 from softbandit.experiments.report import notes
@@ -81,7 +81,7 @@ def _command() -> str:
 
 def _execute(specs: Sequence[Experiment], out: Path, data: str | None, backend: str, jobs: int | None) -> list[Outcome]:
     """Run with a bar for all the work, and a line for each experiment as it is done."""
-    cores = checks.whole("jobs", os.cpu_count() or 1 if jobs is None else jobs, least=1)
+    processes = checks.whole("jobs", cores() if jobs is None else jobs, least=1)
     connection(backend)
     with _bar() as bar:
         task = bar.add_task("checking", total=sum(map(work, specs)))
@@ -95,7 +95,7 @@ def _execute(specs: Sequence[Experiment], out: Path, data: str | None, backend: 
             progress=lambda n: bar.advance(task, n),
             done=done,
         )
-        return steps.execute(specs, out, data, backend, cores, listener)
+        return steps.execute(specs, out, data, backend, processes, listener)
 
 
 def _bar() -> Progress:
