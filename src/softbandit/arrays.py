@@ -14,6 +14,8 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from softbandit.recorded import Recorded
+
 Array: TypeAlias = Any
 """An array of the engine's namespace."""
 
@@ -24,6 +26,7 @@ POLICY, PROBLEM = 0, 1
 """Separate streams: all policies meet the same noise."""
 
 WORDS_A_BLOCK = 4  # Philox turns one counter into four 64-bit words
+WORDS_AT_ONCE = 2**15  # that many, and what is made of them, stay in a core's cache
 
 
 class DrawCount(NamedTuple):
@@ -65,17 +68,23 @@ def draw(count: DrawCount, seed: int, trials: Sequence[int] | Trials, first: int
     >>> bool((a.normal[4, 0] == b.normal[0, 1]).all())
     True
     """
-    blocks = count.blocks
-    words = np.empty((rounds, len(trials), blocks * WORDS_A_BLOCK), dtype=np.uint64)
+    blocks, b = count.blocks, len(trials)
+    draws = Draws(np.empty((rounds, b, count.normal)), np.empty((rounds, b, count.uniform)))
     philox = np.random.Philox(0)
     state = philox.state  # to be told where to stand costs it a tenth of what a new one costs
     counter = np.array([first * blocks, 0, 0, stream], dtype=np.uint64)
-    for i, trial in enumerate(trials):
-        state["state"] = {"key": np.array([seed, trial], dtype=np.uint64), "counter": counter}
-        philox.state = state
-        words[:, i] = philox.random_raw(rounds * blocks * WORDS_A_BLOCK).reshape(rounds, -1)
-    u = uniform(words[:, :, : count.normal + count.uniform])
-    return Draws(normal_quantile(u[:, :, : count.normal]), u[:, :, count.normal :])
+    own = rounds * blocks * WORDS_A_BLOCK
+    few = max(1, WORDS_AT_ONCE // max(1, own))
+    for some in (slice(i, min(i + few, b)) for i in range(0, b, few)):
+        words = np.empty((rounds, some.stop - some.start, blocks * WORDS_A_BLOCK), dtype=np.uint64)
+        for i, trial in enumerate(trials[some]):
+            state["state"] = {"key": np.array([seed, trial], dtype=np.uint64), "counter": counter}
+            philox.state = state
+            words[:, i] = philox.random_raw(own).reshape(rounds, -1)
+        u = uniform(words[:, :, : count.normal + count.uniform])
+        draws.normal[:, some] = normal_quantile(u[:, :, : count.normal])
+        draws.uniform[:, some] = u[:, :, count.normal :]
+    return draws
 
 
 def uniform(words: Array) -> Array:
@@ -120,14 +129,15 @@ def _running_sum(count: Array) -> Array:
     )
 
 
-def pick_tied(tied: Array, top: Array, u: Array | None) -> Array:
-    """`pick` among the tied entries, of which `top` (trials,) is the only one most of the time."""
-    alone = namespace(tied).count_nonzero(tied) == len(top)
-    if isinstance(tied, np.ndarray):
-        return top if alone else pick(tied, u)
+def pick_tied(tied: Array, u: Array | None, top: Any, choose: Callable[[Array], Any]) -> Any:
+    """choose(`pick` among the tied entries), which is `top` where each row has but one, as most of the time."""
+    xp = namespace(tied)
+    alone = xp.count_nonzero(tied) == len(tied)
+    if xp is np:
+        return branch(alone, lambda: top, lambda: choose(pick(tied, u)))
     return by_platform(
-        cpu=lambda: branch(alone, lambda: top, lambda: pick(tied, u)),
-        default=lambda: pick(tied, u),  # to ask whether it is alone would stop an accelerator
+        cpu=lambda: branch(alone, lambda: top, lambda: choose(pick(tied, u))),
+        default=lambda: choose(pick(tied, u)),  # to ask whether it is alone would stop an accelerator
     )
 
 
@@ -143,7 +153,7 @@ def _rows(trials: int) -> Array:
 
 def first_max(x: Array) -> Array:
     """argmax of each row of x (trials, n), the first where there are several."""
-    if isinstance(x, np.ndarray):
+    if namespace(x) is np:
         return x.argmax(axis=1)
     # Compiled for a CPU, the argmax of numbers takes ten times as long as a maximum and an argmax of truths.
     return by_platform(
@@ -161,6 +171,8 @@ def branch(condition: Any, then: Callable[[], Any], otherwise: Callable[[], Any]
     """then() or otherwise(), on a condition that is the same in all trials; compiled, both are there and one runs."""
     if isinstance(condition, (bool, np.bool_)):
         return then() if condition else otherwise()
+    if isinstance(condition, Recorded):
+        return condition.branch(then, otherwise)
     import jax
 
     return jax.lax.cond(condition, then, otherwise)

@@ -4,6 +4,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -103,10 +104,11 @@ class CKB(StepPolicy):
         phi = self.dual_rule.price(state.dual)
         z, f_bar, g_bar = self._acquisition(h, phi)  # lines 3-5
         z = restrict(z, among)
-        top = self._choice(first_max(z), f_bar, g_bar)  # line 6
+        choose = partial(self._choice, f=f_bar, g=g_bar)
+        top = choose(first_max(z))  # line 6
         size = xp.abs(top.reward_estimate) + xp.vecdot(phi, xp.abs(top.cost_estimate))
-        arm = self._tied(z, top.arm, size, draws)
-        return top if arm is top.arm else self._choice(arm, f_bar, g_bar)
+        choice: Choice = self._tied(z, top.arm, size, draws, top, choose)
+        return choice
 
     def _acquisition(self, h: Array, phi: Array) -> tuple[Array, Array, Array]:
         """The pseudo-acquisition z (b, n), and the truncated estimates, of h (b, 1 + m, n) at any points."""

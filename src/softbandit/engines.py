@@ -66,7 +66,7 @@ def make(
     if engine == "jax":
         assert isinstance(problem, Problem)
         return JaxEngine(step, problem, rounds, trials, options)
-    return NumpyEngine(step, problem, options)
+    return NumpyEngine(step, problem, rounds, options)
 
 
 def blocks(engine: str, step: StepPolicy, numbers: Sequence[int]) -> list[Trials]:

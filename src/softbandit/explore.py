@@ -145,9 +145,10 @@ class TruncatedGaussian:
 
     def sample(self, draws: Draws) -> Array:
         xp, kind = namespace(draws.uniform), draws.uniform.dtype
-        a, p = self.support()
+        _, p = self.support()
         steps = xp.asarray(np.cumsum(p)[:-1], dtype=kind)
-        return xp.asarray(a, dtype=kind)[xp.searchsorted(steps, draws.uniform, side="right")]
+        number = xp.searchsorted(steps, draws.uniform, side="right").astype(kind)
+        return self.lower + number * ((self.upper - self.lower) / (self.points - 1))
 
 
 @dataclass(frozen=True)

@@ -103,6 +103,17 @@ def assemble(form: Any, numbers: Sequence[Array]) -> Any:
     return made
 
 
+def is_ours(part: Any) -> bool:
+    """Whether nothing that it is made of was written by others, who may do with it what they like in each round."""
+    if isinstance(part, (tuple, list)):
+        return all(map(is_ours, part))
+    if type(part).__module__.partition(".")[0] not in ("softbandit", "numpy", "builtins"):
+        return False
+    if not is_dataclass(part):
+        return not callable(part)
+    return all(is_ours(getattr(part, f.name, None)) for f in fields(part) if f.name not in UNUSED)
+
+
 def _is_array(part: Any) -> bool:
     """Whether it is an array of some namespace, and not a number of one."""
     return hasattr(part, "__array_namespace__") and not np.isscalar(part)

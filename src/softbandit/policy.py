@@ -207,12 +207,15 @@ class StepPolicy(Policy):
     def _best(self, z: Array, draws: Draws) -> Array:
         """A maximiser of each row of z, (b, n) -> (b,)."""
         top = first_max(z)
-        return self._tied(z, top, namespace(z).abs(at(z, top)), draws)
+        return self._tied(z, top, namespace(z).abs(at(z, top)), draws, top, lambda arm: arm)
 
-    def _tied(self, z: Array, top: Array, size: Array, draws: Draws) -> Array:
-        """An arm (b,) whose z (b, n) is that of `top` (b,) up to the rounding of terms of that size (b,)."""
-        tied = z >= (at(z, top) - TIE * size)[:, None]
-        return pick_tied(tied, top, draws.uniform[:, -1] if self.ties == "random" else None)
+    def _tied(self, z: Array, arm: Array, size: Array, draws: Draws, top: Any, choose: Callable[[Array], Any]) -> Any:
+        """What is chosen of an arm whose z (b, n) is that of `arm` (b,) up to the rounding of terms of that size (b,).
+
+        `top` is what is chosen of `arm` itself.
+        """
+        tied = z >= (at(z, arm) - TIE * size)[:, None]
+        return pick_tied(tied, draws.uniform[:, -1] if self.ties == "random" else None, top, choose)
 
     def _choice(self, arm: Array, f: Array, g: Array) -> Choice:
         """The choice of arm (b,), with the estimates f (b, n) and g (b, m, n) there."""

@@ -7,13 +7,16 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from softbandit.arrays import POLICY, PROBLEM, Array, Draws, Trials, draw
+from softbandit.parts import assemble, dissect, is_ours
 from softbandit.policy import Stage, State, StepPolicy
 from softbandit.problems.problem import Problem
 from softbandit.problems.space import SpaceProblem
+from softbandit.recorded import Loop, NotRecorded, Recorded
 
 COLUMNS = ("rewards", "costs", "dual", "reward_estimates", "cost_estimates")
 """What can be kept of a round besides the arms."""
 
+RECORDING = 200  # rounds at least: to record one takes as long as a hundred of them save
 LESSON = 2**22 - 2**10  # numbers: just below 32 MB, the largest size that glibc learns from
 
 Columns = dict[str, Array]
@@ -71,10 +74,12 @@ class Engine(Protocol):
 
 
 class NumpyEngine:
-    """One round after another, each as it is written."""
+    """One round after another: recorded and repeated, or each as it is written."""
 
-    def __init__(self, step: StepPolicy, problem: Problem | SpaceProblem, options: Options) -> None:
+    def __init__(self, step: StepPolicy, problem: Problem | SpaceProblem, rounds: int, options: Options) -> None:
         self._step, self._problem, self._options = step, problem, options
+        self._records = rounds >= RECORDING and not step.continuous and is_ours((step, problem))
+        self._loops: dict[int, Loop | None] = {}  # by the number of trials
         # Made, never touched, and let go: glibc learns from its size to keep what later arrays let go. If it gave that
         # back to the system, each round would wait for pages, and take up to three times as long.
         np.empty(LESSON)
@@ -83,19 +88,42 @@ class NumpyEngine:
         return stage.start(trials, before)
 
     def play(self, state: State, trials: Trials, first: int, count: int) -> tuple[State, Columns]:
-        step, problem, options = self._step, self._problem, self._options
-        draws = draw(step.draws(), options.seed, trials, first, count, POLICY)
-        noise = draw(problem.draws(), options.seed, trials, first, count, PROBLEM)
+        seed = self._options.seed
+        draws = draw(self._step.draws(), seed, trials, first, count, POLICY)
+        noise = draw(self._problem.draws(), seed, trials, first, count, PROBLEM)
+        loop = self._loop(state, (draws, noise)) if self._records else None
+        state, seen = loop.run(state, (draws, noise), count) if loop else self._as_written(state, draws, noise)
+        return state, {name: column.swapaxes(0, 1) for name, column in seen.items()}
+
+    def _loop(self, state: State, given: tuple[Draws, Draws]) -> Loop | None:
+        """A round of so many trials, recorded; None if that cannot be done."""
+        trials = len(state.dual)
+        if trials not in self._loops:
+            numbers, form = dissect((self._step, self._problem))
+            step, problem = assemble(form, [Recorded(number) for number in numbers])
+            keep = self._options.keep
+
+            def play(state: State, given: tuple[Draws, Draws]) -> tuple[State, Columns]:
+                after, round = play_round(step, problem, state, *given)
+                return after, round.only(keep)
+
+            try:
+                self._loops[trials] = Loop(play, state, tuple(next(draws.rounds()) for draws in given))
+            except NotRecorded:
+                self._loops[trials] = None
+        return self._loops[trials]
+
+    def _as_written(self, state: State, draws: Draws, noise: Draws) -> tuple[State, Columns]:
         seen = []
         for own in zip(draws.rounds(), noise.rounds(), strict=True):
-            state, round = play_round(step, problem, state, *own)
-            seen.append(round.only(options.keep))
-        return state, {name: _trials_first([each[name] for each in seen]) for name in seen[0]}
+            state, round = play_round(self._step, self._problem, state, *own)
+            seen.append(round.only(self._options.keep))
+        return state, {name: _stacked([each[name] for each in seen]) for name in seen[0]}
 
     def fetch(self, seen: Columns) -> Columns:
         return seen
 
 
-def _trials_first(columns: Sequence[Array]) -> Array:
-    """np.stack(columns, axis=1), in a third of its time where there are many."""
-    return np.concatenate(columns).reshape(len(columns), *columns[0].shape).swapaxes(0, 1)
+def _stacked(rows: Sequence[Array]) -> Array:
+    """np.stack(rows), in a third of its time where there are many."""
+    return np.concatenate(rows).reshape(len(rows), *rows[0].shape)

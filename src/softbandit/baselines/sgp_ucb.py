@@ -54,7 +54,7 @@ class SGPUCB(Seeded):
         xp = namespace(state.dual)
         mean, half = self.surrogate.confidence(state.posterior, state.round + 1)
         low, up = mean - half, mean + half
-        seed = xp.broadcast_to(xp.asarray(self.known_safe), up[:, 0].shape)
+        seed = xp.broadcast_to(self.known_safe, up[:, 0].shape)
         safe = self.known_safe | xp.all(up[:, 1:] <= 0, axis=1)
         arm = branch(
             state.round < self.uniform_rounds,

@@ -1,0 +1,197 @@
+"""A function of arrays, recorded once and repeated as NumPy's calls alone.
+
+A round of a policy is pure: which functions it calls, and on what shapes, is the same every
+time. So it is called once with arrays that write down what is done with them (`Recorded`). To
+repeat it is to make the same calls, into the same memory. What only looks at memory in another
+way (slices, new axes) was done for good then, and so was all arithmetic of constants. Results
+are those of the function itself, to the bit.
+"""
+
+import operator
+from collections.abc import Callable
+from functools import partial
+from itertools import repeat
+from typing import Any
+
+import numpy as np
+from numpy.lib.mixins import NDArrayOperatorsMixin
+
+from softbandit.tape import Array, Branch, Call, Calls, Tree, arranged, arrays, grown, leaves, mapped, memory, moved
+
+METHODS = {"argmax", "max", "min", "sum", "any", "all", "clip", "reshape", "astype"}
+"""Methods that a recorded array has."""
+
+SMALL = 2**20  # bytes: a constant that may be copied
+ROOM = 2**26  # bytes: what results may take while they are recorded, each in memory of its own
+
+
+class NotRecorded(AttributeError):
+    """What was done depends on more than shapes, or is not known here."""
+
+
+class Tape:
+    """What has been called so far."""
+
+    def __init__(self) -> None:
+        self.calls: Calls = []
+        self._room = ROOM
+
+    def add(self, function: Callable[..., Any], arguments: Any, keywords: dict[str, Any], result: Any) -> "Recorded":
+        """Write down a call, and keep its result."""
+        out = np.array(result, order="C")
+        self._room -= out.nbytes
+        if self._room < 0:
+            raise NotRecorded(f"it takes more than {ROOM} bytes")
+        self.calls.append(Call(function, arguments, keywords, out))
+        return Recorded(out, self)
+
+
+class Recorded(NDArrayOperatorsMixin):
+    """An array that writes down on a tape what is done with it. One without a tape is a constant."""
+
+    def __init__(self, value: Any, tape: Tape | None = None) -> None:
+        self.value, self.tape = np.asarray(value), tape
+        self.shape, self.ndim, self.dtype = self.value.shape, self.value.ndim, self.value.dtype
+
+    def __array_namespace__(self, **_: Any) -> Any:
+        return np
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, out: Any = None, **keywords: Any) -> Any:
+        """Every ufunc, and every operator. (`x += y` makes a new array, as with any compiler.)"""
+        if method != "__call__" or keywords or ufunc.nout > 1:
+            raise NotRecorded(f"{ufunc.__name__}.{method}")
+        return record(ufunc, *inputs)
+
+    def __array_function__(self, function: Callable[..., Any], types: Any, arguments: Any, keywords: Any) -> Any:
+        """Every other function of NumPy's."""
+        return record(function, *arguments, **keywords)
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in METHODS:
+            raise NotRecorded(name)
+        return partial(record, getattr(np.ndarray, name), self)
+
+    def __getitem__(self, index: Any) -> "Recorded":
+        if isinstance(index, Recorded) and index.dtype.kind == "i":  # take() is sooner done, if rows stand together
+            together = self.value.flags.c_contiguous
+            if together or (self.tape is None and self.value.nbytes <= SMALL):
+                rows = self if together else Recorded(np.ascontiguousarray(self.value))
+                return record(np.ndarray.take, rows, index, axis=0, mode="wrap")
+        return record(operator.getitem, self, index)
+
+    @property
+    def T(self) -> "Recorded":
+        return Recorded(self.value.T, self.tape)
+
+    def branch(self, then: Callable[[], Tree], otherwise: Callable[[], Tree]) -> Tree:
+        """then() where this holds, otherwise() where it does not."""
+        if self.tape is None:
+            return then() if self else otherwise()
+        before, ways, results = self.tape.calls, [], []
+        for way in (then, otherwise):
+            self.tape.calls = []
+            results.append(mapped(_value, way()))
+            ways.append(self.tape.calls)
+        outs = [np.array(x, order="C") for x in leaves(results[0])]
+        for calls, result in zip(ways, results, strict=True):
+            calls += [Call(np.copy, (x,), {}, out) for x, out in zip(leaves(result), outs, strict=True)]
+        self.tape.calls = [*before, Branch(self.value, *ways)]
+        return grown(results[0], [Recorded(out, self.tape) for out in outs])
+
+    def _constant(self) -> Array:
+        if self.tape is not None:
+            raise NotRecorded("a number that may be another one next time decides what is done")
+        return self.value
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        return np.asarray(self._constant(), dtype=dtype)
+
+    def __bool__(self) -> bool:
+        return bool(self._constant())
+
+    def __float__(self) -> float:
+        return float(self._constant())
+
+    def __index__(self) -> int:
+        return operator.index(self._constant())
+
+    def __len__(self) -> int:
+        return len(self.value)
+
+
+def record(function: Callable[..., Any], *arguments: Any, **keywords: Any) -> Recorded:
+    """function(*arguments, **keywords), written down unless it is constant or looks at what is there already."""
+    given = [x for x in leaves((arguments, list(keywords.values()))) if isinstance(x, Recorded)]
+    tape = next((x.tape for x in given if x.tape is not None), None)
+    arguments, keywords = mapped(_value, arguments), {name: mapped(_value, x) for name, x in keywords.items()}
+    value = function(*arguments, **keywords)
+    if isinstance(value, tuple):
+        raise NotRecorded(f"{function.__name__} has several results")
+    looks = isinstance(value, np.ndarray) and any(memory(value) is memory(x) for x in arrays(arguments))
+    if tape is None or looks:
+        return Recorded(value, tape)
+    if isinstance(function, np.ufunc):
+        arguments = _as_arrays(arguments)
+    return tape.add(function, arguments, keywords, value)
+
+
+def _as_arrays(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Python's numbers as arrays, which a ufunc is sooner done with, if that cannot change the kind of its result."""
+    kinds = {x.dtype for x in arrays(arguments)}
+    numbers = {type(x) for x in arguments if not isinstance(x, np.ndarray)}
+    for kind, harmless in ((np.float64, {int, float}), (np.int64, {int})):
+        if kinds == {np.dtype(kind)} and numbers <= harmless:
+            return tuple(np.asarray(x, dtype=kind) for x in arguments)
+    return arguments
+
+
+def _value(x: Any) -> Any:
+    return x.value if isinstance(x, Recorded) else x
+
+
+class Loop:
+    """state, seen = function(state, given) again and again, each time from the state of the time before."""
+
+    def __init__(self, function: Callable[[Tree, Tree], tuple[Tree, dict[str, Any]]], state: Tree, given: Tree) -> None:
+        tape = Tape()
+        own = mapped(lambda x: np.array(x, order="C"), (state, given))
+        with np.errstate(all="ignore"):
+            after, seen = function(*mapped(partial(Recorded, tape=tape), own))
+        before, self._given = map(leaves, own)
+        after = [_apart(np.asarray(_value(x)), own, before, tape) for x, own in zip(leaves(after), before, strict=True)]
+        seen = {name: np.asarray(_value(x)) for name, x in seen.items()}
+        heirs = {id(new): old for old, new in zip(before, after, strict=True)}
+        calls, places = arranged(tape.calls, heirs, [*after, *seen.values()])
+        after = [moved(x, places) for x in after]
+        self._state = before
+        self._calls = [call.ready() for call in calls]
+        self._seen = {name: moved(x, places) for name, x in seen.items()}
+        self._copies = [(old, new) for old, new in zip(before, after, strict=True) if memory(new) is not old]
+
+    def run(self, state: Tree, given: Tree, times: int) -> tuple[Tree, dict[str, Array]]:
+        """From a state, with what is given each time (times, ...): the state at last, and all that was seen."""
+        for own, value in zip(self._state, leaves(state), strict=True):
+            own[...] = value
+        pairs = [(own, values) for own, values in zip(self._given, leaves(given), strict=True) if own.size]
+        inputs = [own for own, _ in pairs]
+        columns = {name: np.empty((times, *x.shape), x.dtype) for name, x in self._seen.items()}
+        seen, calls, copies = list(self._seen.values()), self._calls, self._copies
+        each_time = zip(*(values for _, values in pairs), strict=True) if pairs else repeat(())
+        for rows, values in zip(zip(*columns.values(), strict=True), each_time, strict=bool(pairs)):
+            for own, value in zip(inputs, values, strict=True):
+                own[...] = value
+            for call in calls:
+                call()
+            for row, x in zip(rows, seen, strict=True):
+                row[...] = x
+            for old, new in copies:
+                old[...] = new
+        ends = zip(leaves(state), self._state, strict=True)
+        return grown(state, [x.copy() if isinstance(first, np.ndarray) else x.item() for first, x in ends]), columns
+
+
+def _apart(x: Array, own: Array, states: list[Array], tape: Tape) -> Array:
+    """A part of the next state: a copy of its own, if it looks at a part of this one that will be written over."""
+    if x is own or not any(memory(x) is each for each in states):
+        return x
+    return tape.add(np.copy, (x,), {}, x).value
