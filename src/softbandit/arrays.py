@@ -143,7 +143,12 @@ def pick_tied(tied: Array, u: Array | None, top: Any, choose: Callable[[Array], 
 
 def at(x: Array, arm: Array) -> Array:
     """x (trials, ..., n) at each trial's own arm (trials,): (trials, ...)."""
-    return x[_rows(len(arm)), ..., arm]
+    return x.at_each(arm) if isinstance(x, Recorded) else x[_rows(len(arm)), ..., arm]
+
+
+def weighted(phi: Array, g: Array) -> Array:
+    """sum_i phi_i g_i, (trials, n), of prices (trials, m) and functions (trials, m, n)."""
+    return phi * g[:, 0] if g.shape[1] == 1 else namespace(g).einsum("bm,bmn->bn", phi, g)
 
 
 @lru_cache(maxsize=64)

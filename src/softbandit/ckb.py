@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from softbandit.acquire import Objective, accuracy, search
-from softbandit.arrays import Array, Draws, drop_single, first_max, namespace, pick, project, restrict
+from softbandit.arrays import Array, Draws, drop_single, first_max, namespace, pick, project, restrict, weighted
 from softbandit.dual import Dual, dual_rule
 from softbandit.explore import Exploration
 from softbandit.fields import Field, generator
@@ -115,7 +115,7 @@ class CKB(StepPolicy):
         B, G = self.bounds[0, 0], self.bounds[1:]
         f_bar = project(h[:, 0], -B, B)  # line 3: to [-B, B]
         g_bar = project(h[:, 1:], -G, G)  # line 4: to [-G, G]
-        return f_bar - namespace(h).einsum("bm,bmn->bn", phi, g_bar), f_bar, g_bar  # line 5
+        return f_bar - weighted(phi, g_bar), f_bar, g_bar  # line 5
 
     def update(self, state: State, choice: Choice, reward: Array, cost: Array) -> State:
         dual = self.dual_rule.step(state.dual, choice.cost_estimate)  # line 7

@@ -79,6 +79,14 @@ class Recorded(NDArrayOperatorsMixin):
                 return record(np.ndarray.take, rows, index, axis=0, mode="wrap")
         return record(operator.getitem, self, index)
 
+    def at_each(self, arm: "Recorded") -> "Recorded":
+        """x[i, ..., arm[i]] of each i: one number of each row, wherever rows begin."""
+        if not self.value.flags.c_contiguous:
+            return self[np.arange(len(self)), ..., arm]
+        first = np.arange(0, self.value.size, self.shape[-1]).reshape(self.shape[:-1])
+        own = arm.reshape(-1, *[1] * (self.ndim - 2))
+        return record(np.ndarray.take, self, first + own, mode="wrap")
+
     @property
     def T(self) -> "Recorded":
         return Recorded(self.value.T, self.tape)

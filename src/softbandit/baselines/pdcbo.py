@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from softbandit import checks
-from softbandit.arrays import Array, Draws, namespace, restrict
+from softbandit.arrays import Array, Draws, namespace, restrict, weighted
 from softbandit.policy import About, Choice, State, StepPolicy
 
 
@@ -51,10 +51,9 @@ class PDCBO(StepPolicy):
         return State(0, np.zeros((trials, self.constraints)), self.surrogate.prior(trials))
 
     def decide(self, state: State, draws: Draws, among: Array | None = None) -> Choice:
-        xp = namespace(state.dual)
         h = self.surrogate.estimate(state.posterior, state.round + 1, draws)
         u_f, l_g = h[:, 0], h[:, 1:]
-        z = u_f - xp.einsum("bm,bmn->bn", self.step * state.dual, l_g)
+        z = u_f - weighted(self.step * state.dual, l_g)
         return self._choice(self._best(restrict(z, among), draws), u_f, l_g)  # x_t
 
     def update(self, state: State, choice: Choice, reward: Array, cost: Array) -> State:

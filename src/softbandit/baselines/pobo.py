@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from softbandit import checks
-from softbandit.arrays import Array, Draws, namespace, restrict
+from softbandit.arrays import Array, Draws, namespace, restrict, weighted
 from softbandit.policy import About, Choice, State, StepPolicy
 
 
@@ -51,7 +51,7 @@ class POBO(StepPolicy):
         h = self.surrogate.estimate(state.posterior, t, draws)
         u_f, l_g = h[:, 0], h[:, 1:]
         price = state.dual * self.surrogate.reward_width(state.posterior, t) / t**0.5  # Q / V_t
-        z = u_f - xp.einsum("bm,bmn->bn", price, l_g) - xp.einsum("bm,bmn->bn", P, xp.maximum(l_g, 0.0))
+        z = u_f - weighted(price, l_g) - weighted(P, xp.maximum(l_g, 0.0))
         return self._choice(self._best(restrict(z, among), draws), u_f, l_g)  # x_t
 
     def update(self, state: State, choice: Choice, reward: Array, cost: Array) -> State:

@@ -5,7 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from softbandit.arrays import Array, Draws, namespace, restrict
+from softbandit.arrays import Array, Draws, namespace, restrict, weighted
 from softbandit.policy import About, Choice, State, StepPolicy
 
 
@@ -38,7 +38,7 @@ class RPOL(StepPolicy):
         xp = namespace(state.dual)
         h = self.surrogate.estimate(state.posterior, state.round + 1, draws)
         u_f, l_g = h[:, 0], h[:, 1:]
-        z = u_f - xp.einsum("bm,bmn->bn", state.dual, xp.maximum(l_g, 0.0))
+        z = u_f - weighted(state.dual, xp.maximum(l_g, 0.0))
         return self._choice(self._best(restrict(z, among), draws), u_f, l_g)  # x_t
 
     def update(self, state: State, choice: Choice, reward: Array, cost: Array) -> State:
