@@ -19,6 +19,13 @@ TOLD = {np.einsum, np.concat, np.sum, np.max, np.min, np.any, np.all}
 TOLD |= {getattr(np.ndarray, name) for name in ("argmax", "max", "min", "sum", "any", "all", "clip", "take")}
 """Functions and methods that can be told where to put their result, as all ufuncs can."""
 
+try:  # what these two call once they have checked their arguments, as a recorded call has been
+    from numpy._core.multiarray import c_einsum as _einsum
+    from numpy._core.umath import clip as _clip  # type: ignore[attr-defined]
+except ImportError:  # they are NumPy's own affair
+    _einsum, _clip = np.einsum, np.ndarray.clip
+BEHIND: dict[Any, Callable[..., Any]] = {np.einsum: _einsum, np.ndarray.clip: _clip}
+
 
 class Call(NamedTuple):
     """out = function(*arguments, **keywords)"""
@@ -53,7 +60,7 @@ class Call(NamedTuple):
         if isinstance(function, np.ufunc) and function not in (np.maximum, np.minimum):
             return partial(function, *arguments, out)  # a keyword takes longer, but those two insist on it
         if isinstance(function, np.ufunc) or function in TOLD:
-            return partial(function, *arguments, **keywords, out=out)
+            return partial(BEHIND.get(function, function), *arguments, **keywords, out=out)
         return partial(_assign, out, partial(function, *arguments, **keywords))
 
 
