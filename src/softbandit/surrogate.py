@@ -99,6 +99,13 @@ class Surrogate:
         made = {id(each): change(each) for each in self.factors}
         return replace(self, groups=[replace(group, features=made[id(group.features)]) for group in self.groups])
 
+    def samples(self, features: Features) -> bool:
+        """Whether an exploration draws functions with these features: at least as many numbers as they have rows."""
+        return any(
+            self.groups[block.group].features is features and block.needs.normal >= features.rank
+            for block in self.blocks
+        )
+
     def usable(self, posterior: tuple[Finite, ...]) -> bool:
         """Whether every mean is a number."""
         return all(bool(np.isfinite(state.mu).all()) for state in posterior)
