@@ -23,8 +23,8 @@ def main():
     if "trials" in parts:
         many_trials()
     if "arms" in parts:
-        many_arms(10**6, 64, ("float64", "float32"))
-        many_arms(10**7, 64, ("float32",))
+        many_arms(10**6, 64, ("float64", "float32"), ("ucb", "rand", "ts"))
+        many_arms(10**7, 64, ("float32",), ("ucb",))
 
 
 def many_trials():
@@ -39,21 +39,24 @@ def many_trials():
             print(f"ckb-{explore:6}{row}", flush=True)
 
 
-def many_arms(arms, rank, precisions):
-    """CKB-UCB with a kernel of that rank: cosine features of random frequencies, scaled so that k(x, x) <= 1."""
+def many_arms(arms, rank, precisions, explorations):
+    """CKB with a kernel of that rank: cosine features of random frequencies, scaled so that k(x, x) <= 1."""
     rng = np.random.default_rng(0)
     x = np.linspace(0, 1, arms)
     basis = np.cos(np.outer(rng.uniform(0, 40, rank), x) + rng.uniform(0, 6, (rank, 1))) / np.sqrt(rank)
     features = sb.features.Features(basis, np.einsum("ij,ij->j", basis, basis), np.arange(rank), 0.0)
     kernel = sb.SquaredExponential(0.2)
     problem = sb.problems.Problem(x[:, None], kernel, np.sin(5 * x), x - 0.6, **BOUNDS)
-    policy = sb.CKB(**problem.settings(), horizon=4096, width_scale=0.2, factors=[features])
-    print(f"\n{'ckb-ucb':12}{'arms':>12}{'rank':>6}{'us a round':>12}{'Phi q':>8}{'GB of Phi':>11}{'to compile':>12}")
+    columns = f"{'us a round':>12}{'Phi q':>8}{'GB of Phi':>11}{'to compile':>12}"
+    print(f"\n{arms:<16,}{'arms, rank':>11}{columns}")
     for precision in precisions:
         kind = np.float64 if precision == "float64" else np.float32
-        compiling, us = timed(policy, problem, 1, precision)
-        row = f"{us:12.0f}{bare(basis.astype(kind)):8.0f}{basis.size * kind().itemsize / 1e9:11.2f}{compiling:10.1f} s"
-        print(f"{precision:12}{arms:12,}{rank:6}{row}", flush=True)
+        product, size = bare(basis.astype(kind)), basis.size * kind().itemsize / 1e9
+        for explore in explorations:
+            policy = sb.CKB(**problem.settings(), horizon=4096, width_scale=0.2, factors=[features], explore=explore)
+            compiling, us = timed(policy, problem, 1, precision)
+            row = f"{us:12.0f}{product:8.0f}{size:11.2f}{compiling:10.1f} s"
+            print(f"ckb-{explore:6}{precision:>9}{rank:8}{row}", flush=True)
 
 
 def timed(policy, problem, trials, precision):

@@ -19,7 +19,7 @@ from softbandit import philox
 from softbandit.arrays import Array, DrawCount, Draws, Trials, draw
 from softbandit.errors import DeviceError, MissingExtraError, Words
 from softbandit.features import Features
-from softbandit.packed import RANK, pack
+from softbandit.packed import DRAWN, RANK, pack
 from softbandit.parts import assemble, dissect
 from softbandit.policy import Stage, State, StepPolicy
 from softbandit.problems.problem import Problem
@@ -64,15 +64,12 @@ class JaxEngine:
             return columns
 
     def _packed(self, jax: Any, step: StepPolicy) -> StepPolicy:
-        """The policy with features on the device, in fewer bytes where the caches would not hold them.
-
-        Functions that are drawn for all outputs at once are one product, which reads whole numbers sooner than two
-        sums read packed ones.
-        """
+        """The policy with features on the device, in fewer bytes where the caches would not hold them."""
 
         def changed(features: Features) -> Any:
             small = features.basis.size * self._kind.itemsize < PACKED
-            if small or not 1 <= features.rank <= RANK or step.surrogate.samples(features):
+            many = features.rank > RANK or features.rank * step.surrogate.drawn(features) > DRAWN
+            if small or many or not features.rank:
                 return features
             return _pack(jax)(self._put(jax, features.basis), self._kind.name)
 

@@ -14,6 +14,7 @@ import numpy as np
 from softbandit.arrays import Array, namespace
 
 RANK = 64  # the largest that is packed: sums of more rows would take seconds to compile
+DRAWN = 48  # rank x functions that are drawn a round, at most: they are summed side by side, and registers run out
 AT_ONCE = 32  # rows that are added in one step: more need more registers than there are
 
 

@@ -99,11 +99,12 @@ class Surrogate:
         made = {id(each): change(each) for each in self.factors}
         return replace(self, groups=[replace(group, features=made[id(group.features)]) for group in self.groups])
 
-    def samples(self, features: Features) -> bool:
-        """Whether an exploration draws functions with these features: at least as many numbers as they have rows."""
-        return any(
-            self.groups[block.group].features is features and block.needs.normal >= features.rank
+    def drawn(self, features: Features) -> int:
+        """How many functions are drawn a round with these features: with a number for each feature, at least."""
+        return sum(
+            len(block.outputs)
             for block in self.blocks
+            if self.groups[block.group].features is features and block.needs.normal >= features.rank
         )
 
     def usable(self, posterior: tuple[Finite, ...]) -> bool:
