@@ -82,7 +82,7 @@ def packings(monkeypatch):
     return seen
 
 
-@pytest.mark.parametrize("explore", ["ucb", "rand"])
+@pytest.mark.parametrize("explore", ["ucb", "ts", "rand"])
 def test_decisions_are_those_of_numpy(explore, packings):
     """100 seeds x 500 rounds, and no round that differs."""
     policy = examples_of.policy(explore=explore, horizon=500)
@@ -94,9 +94,7 @@ def test_decisions_are_those_of_numpy(explore, packings):
     np.testing.assert_allclose(plain.reward_estimates, estimates, rtol=0, atol=1e-10)
 
 
-@pytest.mark.parametrize(
-    "name", ["CKB, two constraints", "CKB, RandUCB for the reward only", "SGPUCB", "TimeVarying", "SafeOpt"]
-)
+@pytest.mark.parametrize("name", ["CKB, two constraints", "CKB, own cost kernel", "SGPUCB", "TimeVarying", "SafeOpt"])
 def test_other_policies_decide_the_same(name, packings):
     policy = examples_of.POLICIES[name]
     problem = PAIR if policy.constraints == 2 else PROBLEM
@@ -108,7 +106,7 @@ def test_other_policies_decide_the_same(name, packings):
 
 def test_contexts_and_single_precision(packings):
     problem = replace(PROBLEM, contexts=np.arange(30) % 3)
-    policy = examples_of.policy(problem, explore="rand", horizon=40)
+    policy = examples_of.policy(problem, explore="ts", horizon=40)
     plain, fast = (sb.simulate(policy, problem, engine=engine) for engine in ("numpy", "jax"))
     np.testing.assert_array_equal(plain.arms, fast.arms)
     single = sb.simulate(policy, problem, engine="jax", precision="float32")
@@ -117,8 +115,8 @@ def test_contexts_and_single_precision(packings):
 
 
 def test_what_is_not_packed(packings, monkeypatch):
-    """Several trials; features of rank 0 beside others; ranks too large; features that the caches hold; and those
-    with which functions are drawn, even if for one output only."""
+    """Several trials; features of rank 0 beside others; ranks too large, or so where functions are drawn for two
+    outputs; features that the caches hold."""
     policy = examples_of.policy(horizon=10)
     sb.simulate(policy, PROBLEM, trials=2, engine="jax")
     assert packings == []
@@ -135,11 +133,10 @@ def test_what_is_not_packed(packings, monkeypatch):
     sb.simulate(policy, PROBLEM, engine="jax")
     assert len(packings) == 1
     monkeypatch.setattr(compiled, "PACKED", 0)
-    for explore in ({"explore": "ts"}, {"explore_cost": "ts"}):
-        sb.simulate(examples_of.policy(**explore, horizon=10), PROBLEM, engine="jax")
-        assert len(packings) == 1
-    own = examples_of.policy(explore_cost="ts", cost_kernel=sb.Matern(0.5), horizon=10)
-    sb.simulate(own, PROBLEM, engine="jax")  # the reward's features are packed, the cost's are not
+    monkeypatch.setattr(compiled, "DRAWN", 2 * policy.surrogate.factors[0].rank - 1)
+    sb.simulate(policy.replace(explore="ts"), PROBLEM, engine="jax")
+    assert len(packings) == 1
+    sb.simulate(policy.replace(explore_cost="ts"), PROBLEM, engine="jax")
     assert len(packings) == 2
 
 
