@@ -233,6 +233,13 @@ def test_branches_in_branches():
     np.testing.assert_array_equal(now.x, again.x)
 
 
+def test_ways_that_lead_to_different_kinds_are_not_recorded():
+    x = Recorded(np.arange(3.0), Tape())
+    for other in (lambda: x[:2], lambda: x > 0):
+        with pytest.raises(NotRecorded):
+            (x[0] > 0).branch(lambda: x + 1, other)
+
+
 def test_what_depends_on_numbers_is_not_recorded():
     x = Recorded(np.arange(3.0), Tape())
     for decide in (bool, float, np.asarray, list(range(5)).__getitem__):

@@ -38,7 +38,8 @@ class Tape:
 
     def add(self, function: Callable[..., Any], arguments: Any, keywords: dict[str, Any], result: Any) -> "Recorded":
         """Write down a call, and keep its result."""
-        out = np.array(result, order="C")
+        out = np.asarray(result, order="C")
+        out = out if out.base is None else out.copy()
         self._room -= out.nbytes
         if self._room < 0:
             raise NotRecorded(f"it takes more than {ROOM} bytes")
@@ -100,6 +101,9 @@ class Recorded(NDArrayOperatorsMixin):
             self.tape.calls = []
             results.append(mapped(_value, way()))
             ways.append(self.tape.calls)
+        kinds = [[(np.shape(x), np.asarray(x).dtype) for x in leaves(result)] for result in results]
+        if kinds[0] != kinds[1]:
+            raise NotRecorded("two ways that lead to different kinds of results")
         outs = [np.array(x, order="C") for x in leaves(results[0])]
         for calls, result in zip(ways, results, strict=True):
             calls += [Call(np.copy, (x,), {}, out) for x, out in zip(leaves(result), outs, strict=True)]
@@ -202,4 +206,4 @@ def _apart(x: Array, own: Array, states: list[Array], tape: Tape) -> Array:
     """A part of the next state: a copy of its own, if it looks at a part of this one that will be written over."""
     if x is own or not any(memory(x) is each for each in states):
         return x
-    return tape.add(np.copy, (x,), {}, x).value
+    return tape.add(np.copy, (x,), {}, x.copy()).value
