@@ -2,6 +2,7 @@
 
 import tracemalloc
 import warnings
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import NamedTuple
 
@@ -134,13 +135,65 @@ def test_what_others_wrote_is_called_in_every_round(loops):
     assert not loops
 
 
+class Halving(NamedTuple):
+    """An exploration that remembers; a tuple of plain things, and still not one of ours."""
+
+    calls: list
+
+    def draws(self, rank):
+        return sb.DrawCount()
+
+    def estimate(self, belief, width, draws):
+        self.calls.append(1)
+        return belief.mean + (width if len(self.calls) % 2 else 0 * width) * belief.std
+
+
 def test_who_is_one_of_ours():
     class Dice(sb.Gaussian):
         pass
 
+    class Law(sb.problems.GaussianNoise, tuple):
+        pass
+
+    class Small(sb.problems.Problem):
+        pass
+
+    @dataclass
+    class Unknown:
+        pass
+
+    Unknown.__module__ = "builtins"
     assert is_ours((examples_of.policy(explore="rand"), PROBLEM))
-    assert not is_ours(examples_of.policy(explore=sb.RandUCB(Dice())))
-    assert not is_ours(examples_of.policy(width=lambda t: 1.0))
+    for name, policy in examples_of.POLICIES.items():
+        assert is_ours(policy.stage(0).policy), name
+    for other in (
+        examples_of.policy(explore=sb.RandUCB(Dice())),
+        examples_of.policy(width=lambda t: 1.0),
+        examples_of.policy(explore=Halving([])),
+        replace(PROBLEM, law=Law()),
+        Small(**vars(PROBLEM)),
+        Unknown(),
+        np,
+        partial(max, 1),
+    ):
+        assert not is_ours(other)
+    patched = examples_of.policy()
+    object.__setattr__(patched, "decide", lambda *arguments: None)
+    assert not is_ours(patched)
+
+
+def test_an_exploration_that_is_a_tuple_is_called_in_every_round():
+    explore = Halving([])
+    sb.simulate(examples_of.policy(explore=explore, horizon=rounds.RECORDING), PROBLEM)
+    assert len(explore.calls) >= rounds.RECORDING
+
+
+@pytest.mark.parametrize("kind", [sb.baselines.RPOL, sb.baselines.POBO])
+def test_a_root_of_t_is_the_same_number(kind, monkeypatch):
+    """Python's 2922 ** 0.5 is not NumPy's."""
+    problem = examples_of.problem(arms=5)
+    policy = examples_of.policy(problem, kind=kind, horizon=3000)
+    assert_same(as_written(monkeypatch, policy, problem), sb.simulate(policy, problem))
 
 
 def test_too_much_memory_is_not_recorded(loops, monkeypatch):
@@ -245,9 +298,46 @@ def test_what_depends_on_numbers_is_not_recorded():
     for decide in (bool, float, np.asarray, list(range(5)).__getitem__):
         with pytest.raises(NotRecorded):
             decide(x[0])
-    for unknown in (lambda: x.sort(), lambda: np.add.reduce(x), lambda: np.divmod(x, 2.0), lambda: np.unique_counts(x)):
+    for unknown in (
+        lambda: x.sort(),
+        lambda: np.add.reduce(x),
+        lambda: np.divmod(x, 2.0),
+        lambda: np.flatnonzero(x),
+        lambda: np.copyto(x, 1.0),
+        lambda: x[x > 0],
+        lambda: x.__setitem__(0, 1.0),
+        lambda: np.where(x > 0),
+        lambda: x[0] ** 0.5,
+    ):
         with pytest.raises(NotRecorded):
             unknown()
+
+
+def test_a_state_that_changes_its_kind_is_not_recorded():
+    for step in (lambda s, g: (s / 2, {"x": g}), lambda s, g: (s[:2], {"x": g})):
+        with pytest.raises(NotRecorded):
+            Loop(step, np.arange(3), GIVEN[0])
+
+
+def test_arguments_of_every_form_are_those_of_the_call():
+    def step(s, g):
+        return s, {
+            "one": g.clip(1, 7),
+            "two": g.clip(min=2, max=5),
+            "three": g.clip(3, None),
+            "four": np.einsum("i,j->ij", g, g),
+            "five": np.einsum("i,j->ij", g, g, optimize=True),
+            "six": np.where(g > 3, g, -g),
+        }
+
+    repeated(step, np.zeros(3), GIVEN)
+
+
+def test_a_constant_that_is_copied_is_a_copy():
+    own = np.arange(3.0)
+    copied = np.array(Recorded(own))
+    copied[0] = 99
+    assert own[0] == 0
 
 
 def test_constants_are_worked_out_once():

@@ -148,7 +148,8 @@ class TruncatedGaussian:
         _, p = self.support()
         steps = xp.asarray(np.cumsum(p)[:-1], dtype=kind)
         number = xp.searchsorted(steps, draws.uniform, side="right").astype(kind)
-        return self.lower + number * ((self.upper - self.lower) / (self.points - 1))
+        a = self.lower + number * ((self.upper - self.lower) / (self.points - 1))
+        return xp.where(number == self.points - 1, self.upper, a)
 
 
 @dataclass(frozen=True)

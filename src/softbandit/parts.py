@@ -14,6 +14,9 @@ import numpy as np
 from softbandit.arrays import Array
 from softbandit.policy import StepPolicy
 
+PLAIN = {int, float, bool, str, type(None), slice, tuple, list}
+"""Python's own kinds of values that can do nothing by themselves."""
+
 UNUSED = {"given", "factors", "kernel", "cost_kernel", "pivots", "residual", "name", "source"}
 """Fields that no step uses, and that are left out."""
 
@@ -104,14 +107,17 @@ def assemble(form: Any, numbers: Sequence[Array]) -> Any:
 
 
 def is_ours(part: Any) -> bool:
-    """Whether nothing that it is made of was written by others, who may do with it what they like in each round."""
+    """Whether nothing that it is made of was written by others, who may do what they like in each round."""
+    kind = type(part)
+    if kind not in PLAIN and kind.__module__.partition(".")[0] not in ("softbandit", "numpy"):
+        return False
     if isinstance(part, (tuple, list)):
         return all(map(is_ours, part))
-    if type(part).__module__.partition(".")[0] not in ("softbandit", "numpy", "builtins"):
-        return False
     if not is_dataclass(part):
         return not callable(part)
-    return all(is_ours(getattr(part, f.name, None)) for f in fields(part) if f.name not in UNUSED)
+    held = {f.name for f in fields(part)}
+    patched = any(callable(value) for name, value in vars(part).items() if name not in held)
+    return not patched and all(is_ours(getattr(part, name, None)) for name in held - UNUSED)
 
 
 def _is_array(part: Any) -> bool:

@@ -16,17 +16,33 @@ from typing import Any
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
-from softbandit.tape import Array, Branch, Call, Calls, Tree, arranged, arrays, grown, leaves, mapped, memory, moved
+from softbandit.tape import (
+    Array,
+    Branch,
+    Call,
+    Calls,
+    Tree,
+    alike,
+    arranged,
+    arrays,
+    grown,
+    leaves,
+    mapped,
+    memory,
+    moved,
+)
 
 METHODS = {"argmax", "max", "min", "sum", "any", "all", "clip", "reshape", "astype"}
-"""Methods that a recorded array has."""
+FUNCTIONS = {np.all, np.any, np.max, np.min, np.sum, np.cumulative_sum, np.count_nonzero, np.einsum, np.where}
+FUNCTIONS |= {np.concat, np.stack, np.broadcast_to, np.matrix_transpose, np.searchsorted, np.zeros_like}
+"""What can be recorded, besides ufuncs: results whose shapes follow from shapes, of arguments that stay as they are."""
 
 SMALL = 2**20  # bytes: a constant that may be copied
 ROOM = 2**26  # bytes: what results may take while they are recorded, each in memory of its own
 
 
 class NotRecorded(AttributeError):
-    """What was done depends on more than shapes, or is not known here."""
+    """What was done depends on more than shapes, or is not known here: to `hasattr`, it is not there."""
 
 
 class Tape:
@@ -38,13 +54,17 @@ class Tape:
 
     def add(self, function: Callable[..., Any], arguments: Any, keywords: dict[str, Any], result: Any) -> "Recorded":
         """Write down a call, and keep its result."""
+        self.reserve(np.asarray(result).nbytes)
         out = np.asarray(result, order="C")
         out = out if out.base is None else out.copy()
-        self._room -= out.nbytes
-        if self._room < 0:
-            raise NotRecorded(f"it takes more than {ROOM} bytes")
         self.calls.append(Call(function, arguments, keywords, out))
         return Recorded(out, self)
+
+    def reserve(self, size: int) -> None:
+        """Room for so many bytes, if there is."""
+        self._room -= size
+        if self._room < 0:
+            raise NotRecorded(f"it takes more than {ROOM} bytes")
 
 
 class Recorded(NDArrayOperatorsMixin):
@@ -61,10 +81,14 @@ class Recorded(NDArrayOperatorsMixin):
         """Every ufunc, and every operator. (`x += y` makes a new array, as with any compiler.)"""
         if method != "__call__" or keywords or ufunc.nout > 1:
             raise NotRecorded(f"{ufunc.__name__}.{method}")
+        if ufunc is np.power and all(np.ndim(_value(x)) == 0 for x in inputs):
+            raise NotRecorded("a power of a number, which Python rounds otherwise than NumPy")
         return record(ufunc, *inputs)
 
     def __array_function__(self, function: Callable[..., Any], types: Any, arguments: Any, keywords: Any) -> Any:
-        """Every other function of NumPy's."""
+        """Other functions of NumPy's."""
+        if function not in FUNCTIONS:
+            raise NotRecorded(function.__name__)
         return record(function, *arguments, **keywords)
 
     def __getattr__(self, name: str) -> Any:
@@ -73,7 +97,10 @@ class Recorded(NDArrayOperatorsMixin):
         return partial(record, getattr(np.ndarray, name), self)
 
     def __getitem__(self, index: Any) -> "Recorded":
-        if isinstance(index, Recorded) and index.dtype.kind == "i":  # take() is sooner done, if rows stand together
+        if any(x.dtype == bool for x in leaves(index) if isinstance(x, (Recorded, np.ndarray))):
+            raise NotRecorded("how many are true decides on a shape")
+        # Rows that stand together are sooner taken; "wrap" is what [] does, without a second buffer for the result.
+        if isinstance(index, Recorded) and index.dtype.kind == "i":
             together = self.value.flags.c_contiguous
             if together or (self.tape is None and self.value.nbytes <= SMALL):
                 rows = self if together else Recorded(np.ascontiguousarray(self.value))
@@ -105,6 +132,7 @@ class Recorded(NDArrayOperatorsMixin):
         if kinds[0] != kinds[1]:
             raise NotRecorded("two ways that lead to different kinds of results")
         outs = [np.array(x, order="C") for x in leaves(results[0])]
+        self.tape.reserve(sum(out.nbytes for out in outs))
         for calls, result in zip(ways, results, strict=True):
             calls += [Call(np.copy, (x,), {}, out) for x, out in zip(leaves(result), outs, strict=True)]
         self.tape.calls = [*before, Branch(self.value, *ways)]
@@ -115,8 +143,11 @@ class Recorded(NDArrayOperatorsMixin):
             raise NotRecorded("a number that may be another one next time decides what is done")
         return self.value
 
+    def __setitem__(self, index: Any, value: Any) -> None:
+        raise NotRecorded("an array is changed")
+
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
-        return np.asarray(self._constant(), dtype=dtype)
+        return np.array(self._constant(), dtype=dtype, copy=copy)
 
     def __bool__(self) -> bool:
         return bool(self._constant())
@@ -166,11 +197,14 @@ class Loop:
 
     def __init__(self, function: Callable[[Tree, Tree], tuple[Tree, dict[str, Any]]], state: Tree, given: Tree) -> None:
         tape = Tape()
+        tape.reserve(sum(np.asarray(x).nbytes for x in leaves((state, given))))
         own = mapped(lambda x: np.array(x, order="C"), (state, given))
         with np.errstate(all="ignore"):
             after, seen = function(*mapped(partial(Recorded, tape=tape), own))
         before, self._given = map(leaves, own)
         after = [_apart(np.asarray(_value(x)), own, before, tape) for x, own in zip(leaves(after), before, strict=True)]
+        if not all(map(alike, before, after)):
+            raise NotRecorded("a state that changes its kind")
         seen = {name: np.asarray(_value(x)) for name, x in seen.items()}
         heirs = {id(new): old for old, new in zip(before, after, strict=True)}
         calls, places = arranged(tape.calls, heirs, [*after, *seen.values()])

@@ -107,12 +107,15 @@ def _played(
     What a compiled chunk saw is fetched when the next has been sent off, to be played meanwhile.
     """
     states: list[Any] = [None] * len(blocks)
+    playing, most = None, 0
     waiting: deque[tuple[slice, Engine, list[Any]]] = deque()
     with engines.Crew(engine, len(blocks)) as crew:
         for stage, first, count in _chunks(policy, problem, sum(map(len, blocks)), rounds, engine, options.draws):
             if first == stage.first:
-                last = int(min(stage.last, rounds))
-                player = engines.make(engine, stage.policy, problem, last - first, len(blocks[0]), options)
+                length = int(min(stage.last, rounds)) - first
+                if stage.policy is not playing or length > most:  # otherwise it begins again, and all is there
+                    player = engines.make(engine, stage.policy, problem, length, len(blocks[0]), options)
+                    playing, most = stage.policy, length
                 states = [player.start(stage, len(block), state) for block, state in zip(blocks, states, strict=True)]
             results = crew.each(partial(player.play, first=first, count=count), states, blocks)
             states = [state for state, _ in results]

@@ -19,7 +19,7 @@ TOLD = {np.einsum, np.concat, np.sum, np.max, np.min, np.any, np.all}
 TOLD |= {getattr(np.ndarray, name) for name in ("argmax", "max", "min", "sum", "any", "all", "clip", "take")}
 """Functions and methods that can be told where to put their result, as all ufuncs can."""
 
-try:  # what these two call once they have checked their arguments, as a recorded call has been
+try:  # what these two call once they have looked at their arguments
     from numpy._core.multiarray import c_einsum as _einsum
     from numpy._core.umath import clip as _clip  # type: ignore[attr-defined]
 except ImportError:  # they are NumPy's own affair
@@ -60,7 +60,8 @@ class Call(NamedTuple):
         if isinstance(function, np.ufunc) and function not in (np.maximum, np.minimum):
             return partial(function, *arguments, out)  # a keyword takes longer, but those two insist on it
         if isinstance(function, np.ufunc) or function in TOLD:
-            return partial(BEHIND.get(function, function), *arguments, **keywords, out=out)
+            checked = not keywords and all(x is not None for x in arguments)
+            return partial(BEHIND.get(function, function) if checked else function, *arguments, **keywords, out=out)
         return partial(_assign, out, partial(function, *arguments, **keywords))
 
 
@@ -126,7 +127,8 @@ def arranged(calls: Calls, heirs: Places, ends: Sequence[Array]) -> tuple[Calls,
         if isinstance(call, Call):
             out, heir, room = call.out, heirs.get(id(call.out)), free[call.out.nbytes]
             made[id(out)] = out
-            if heir is not None and _alike(out, heir) and last.get(id(heir), -1) < i + call.elementwise:
+            last_read = last.get(id(heir), -1)
+            if heir is not None and alike(out, heir) and (last_read < i or (last_read == i and call.elementwise)):
                 places[id(out)] = heir
             elif heir is None and room:
                 places[id(out)] = room.pop()
@@ -150,7 +152,7 @@ def _needed(calls: Calls, ends: Sequence[Array]) -> Calls:
     return kept[::-1]
 
 
-def _alike(x: Array, y: Array) -> bool:
+def alike(x: Array, y: Array) -> bool:
     return bool(x.shape == y.shape and x.dtype == y.dtype)
 
 

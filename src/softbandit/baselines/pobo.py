@@ -50,13 +50,13 @@ class POBO(StepPolicy):
         t, (P,) = state.round + 1, state.memory
         h = self.surrogate.estimate(state.posterior, t, draws)
         u_f, l_g = h[:, 0], h[:, 1:]
-        price = state.dual * self.surrogate.reward_width(state.posterior, t) / t**0.5  # Q / V_t
+        price = state.dual * self.surrogate.reward_width(state.posterior, t) / xp.sqrt(t)  # Q / V_t
         z = u_f - weighted(price, l_g) - weighted(P, xp.maximum(l_g, 0.0))
         return self._choice(self._best(restrict(z, among), draws), u_f, l_g)  # x_t
 
     def update(self, state: State, choice: Choice, reward: Array, cost: Array) -> State:
         xp = namespace(state.dual)
-        (P,), eta = state.memory, (state.round + 1) ** 0.5
+        (P,), eta = state.memory, xp.sqrt(state.round + 1)
         Q = xp.maximum(state.dual + choice.cost_estimate + self.slack, 0.0)  # Q(t+1)
         P = xp.maximum(P + xp.maximum(cost, 0.0), eta)  # P(t+1)
         return State(state.round + 1, Q, self._learn(state, choice, reward, cost), (P,))

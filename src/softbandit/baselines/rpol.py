@@ -43,6 +43,6 @@ class RPOL(StepPolicy):
 
     def update(self, state: State, choice: Choice, reward: Array, cost: Array) -> State:
         xp = namespace(state.dual)
-        eta = (state.round + 1) ** 0.5
+        eta = xp.sqrt(state.round + 1)
         Q = xp.maximum(state.dual + xp.maximum(cost, 0.0), eta)  # Q(t+1)
         return State(state.round + 1, Q, self._learn(state, choice, reward, cost))
