@@ -132,13 +132,15 @@ def _running_sum(count: Array) -> Array:
 def pick_tied(tied: Array, u: Array | None, top: Any, choose: Callable[[Array], Any]) -> Any:
     """choose(`pick` among the tied entries), which is `top` where each row has but one, as most of the time."""
     xp = namespace(tied)
-    alone = xp.count_nonzero(tied) == len(tied)
-    if xp is np:
-        return branch(alone, lambda: top, lambda: choose(pick(tied, u)))
-    return by_platform(
-        cpu=lambda: branch(alone, lambda: top, lambda: choose(pick(tied, u))),
-        default=lambda: choose(pick(tied, u)),  # to ask whether it is alone would stop an accelerator
-    )
+
+    def picked() -> Any:
+        return choose(pick(tied, u))
+
+    def unless_alone() -> Any:
+        return branch(xp.count_nonzero(tied) == len(tied), lambda: top, picked)
+
+    # To ask whether it is alone would stop an accelerator.
+    return unless_alone() if xp is np else by_platform(cpu=unless_alone, default=picked)
 
 
 def at(x: Array, arm: Array) -> Array:
