@@ -16,7 +16,7 @@ from softbandit import arrays, compiled
 from softbandit.arrays import draw
 from softbandit.features import Features
 from softbandit.parts import assemble, dissect
-from softbandit.posterior.finite import Belief
+from softbandit.posterior.finite import Belief, Finite, Weights
 from softbandit.rounds import play_round
 
 PROBLEM, PAIR = examples_of.problem(), examples_of.problem(constraints=2, seed=5)
@@ -131,10 +131,13 @@ def test_single_precision_stays_close_until_a_decision_differs(explore):
 @pytest.mark.parametrize("explore", examples_of.EXPLORATIONS.values(), ids=examples_of.EXPLORATIONS)
 def test_explorations_keep_to_single_precision(explore):
     need = explore.draws(rank=4)
-    mean, std, root, basis = (np.ones(shape, np.float32) for shape in ((3, 2, 30), (3, 30), (3, 4, 4), (4, 30)))
-    belief = Belief(mean, std, root, Features(basis, std[0], np.arange(4), 0.0))
+    shapes = {"root": (3, 4, 4), "mu": (3, 2, 30), "var": (3, 30), "mean": (3, 2, 4), "gain": (3,), "basis": (4, 30)}
+    ones = {name: np.ones(shape, np.float32) for name, shape in shapes.items()}
+    features = Features(ones["basis"], ones["var"][0], np.arange(4), 0.0)
     draws = sb.Draws(*(np.full((3, 2, count), 0.3, dtype=np.float32) for count in need))
-    assert explore.estimate(belief, np.ones((3, 2, 1), dtype=np.float32), draws).dtype == np.float32
+    for form in (Finite, Weights):
+        belief = Belief(features, form(*(ones[name] for name in form._fields)), slice(None))
+        assert explore.estimate(belief, np.ones((3, 2, 1), dtype=np.float32), draws).dtype == np.float32
 
 
 @pytest.mark.parametrize("name", ["RPOL", "POBO, two constraints", "SGPUCB"])
@@ -167,12 +170,15 @@ def test_a_horizon_takes_one_program():
     assert programs._cache_size() == before + 1
 
 
-@pytest.mark.parametrize(("explore", "passes"), [("ucb", 1), ("rand", 1), ("greedy", 1), ("ts", 2)])
-def test_a_round_goes_over_the_features_once_and_once_more_to_sample(explore, passes):
+@pytest.mark.parametrize(
+    ("explore", "of_cost", "passes"),
+    [("ucb", None, 1), ("rand", None, 1), ("greedy", None, 1), ("ts", None, 1), ("ts", "ucb", 2)],
+)
+def test_a_round_goes_over_the_features_once(explore, of_cost, passes):
     """What touches Phi in the compiled loop: products with it, and the row of the arm that was played."""
     import jax
 
-    policy = examples_of.policy(explore=explore)
+    policy = examples_of.policy(explore=explore, explore_cost=of_cost)
     features = policy.surrogate.groups[0].features.basis
     numbers, form = dissect((policy, PROBLEM))
     with jax.enable_x64(True):

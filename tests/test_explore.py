@@ -20,7 +20,7 @@ def belief():
     state = finite.prior(phi, outputs=2, trials=1)
     for arm, y in ((1, [0.5, -1.0]), (6, [2.0, 0.3]), (1, [0.7, -0.4])):
         state = finite.condition(phi, 0.5, state, np.array([arm]), np.array([y]))
-    return finite.belief(phi, state, slice(None)), finite.covariance(phi, state)[0]
+    return finite.Belief(phi, state, slice(None)), finite.covariance(phi, state)[0]
 
 
 def sample(exploration, belief, seed=0):

@@ -48,7 +48,7 @@ def test_no_numeric_step_uses_numpy_by_name():
         "policy.py": {"_best", "_choice", "_learn"},
         "dual.py": {"price", "step"},
         "explore.py": {"estimate"},
-        "posterior/finite.py": {"condition", "belief", "covariance", "correlated", "std"},
+        "posterior/finite.py": {"condition", "mean", "variance", "covariance", "std", "correlated", "sample"},
         "surrogate.py": {"estimate", "condition", "own", "_in_order"},
         "problems/problem.py": {"observe"},
     }

@@ -13,7 +13,7 @@ optimistic for both: up for reward, down for cost. Shapes broadcast over
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -60,11 +60,13 @@ class UCB:
 class Thompson:
     """h_t ~ GP(mu, beta^2 k_t), independent between outputs.    Definition 3.2 (GP-TS)"""
 
+    samples: ClassVar[bool] = True  # it needs nothing else of a belief
+
     def draws(self, rank: int) -> DrawCount:
         return DrawCount(normal=rank)
 
     def estimate(self, belief: Belief, width: Array, draws: Draws) -> Array:
-        return belief.mean + belief.correlated(width * draws.normal)
+        return belief.sample(width * draws.normal)
 
 
 @dataclass(frozen=True)

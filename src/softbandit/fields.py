@@ -44,6 +44,8 @@ class PointBelief:
         remedy = "Use sb.Thompson, which samples functions on a continuous domain."
         raise ArgumentError.of("explore", "one that uses mean and std only", Words("one that samples"), remedy)
 
+    sample = correlated
+
 
 @dataclass(frozen=True, eq=False)
 class Term:

@@ -19,7 +19,7 @@ from softbandit.explore import Exploration
 from softbandit.features import Features, features
 from softbandit.kernels import Kernel
 from softbandit.posterior import finite
-from softbandit.posterior.finite import Finite
+from softbandit.posterior.finite import Belief, Posterior
 from softbandit.theory.widths import Width, WidthFunction, WidthRule
 
 NONE = np.empty((1, 1, 0))  # of the random numbers, (trials, outputs, count)
@@ -40,6 +40,7 @@ class Group:
     kernel: Kernel
     features: Features  # or Packed, on a device
     regularisation: float
+    sampled: bool  # functions are drawn, and nothing else is asked for: its posterior is that of the weights alone
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,15 +75,18 @@ class Surrogate:
     def draws(self) -> DrawCount:
         return DrawCount(self.blocks[-1].normal.stop, self.blocks[-1].uniform.stop)
 
-    def prior(self, trials: int) -> tuple[Finite, ...]:
-        return tuple(finite.prior(g.features, len(g.outputs), trials) for g in self.groups)
+    def prior(self, trials: int) -> tuple[Posterior, ...]:
+        return tuple(
+            (finite.prior_of_weights if group.sampled else finite.prior)(group.features, len(group.outputs), trials)
+            for group in self.groups
+        )
 
-    def estimate(self, posterior: tuple[Finite, ...], t: int, draws: Draws) -> Array:
+    def estimate(self, posterior: tuple[Posterior, ...], t: int, draws: Draws) -> Array:
         """h_t of every output over the arms, (trials, 1 + m, n), in round t = 1, 2, ..."""
         parts = []
         for block in self.blocks:
             group, state = self.groups[block.group], posterior[block.group]
-            belief = finite.belief(group.features, state, block.members)
+            belief = Belief(group.features, state, block.members)
             beta = block.width(t, state.gain)
             parts.append(block.exploration.estimate(belief, beta[:, :, None], block.own(draws)))
         return self._in_order(parts)
@@ -107,38 +111,38 @@ class Surrogate:
             if self.groups[block.group].features is features and block.needs.normal >= features.rank
         )
 
-    def usable(self, posterior: tuple[Finite, ...]) -> bool:
+    def usable(self, posterior: tuple[Posterior, ...]) -> bool:
         """Whether every mean is a number."""
-        return all(bool(np.isfinite(state.mu).all()) for state in posterior)
+        return bool(np.isfinite(self.mean(posterior)).all())
 
-    def confidence(self, posterior: tuple[Finite, ...], t: int) -> tuple[Array, Array]:
+    def confidence(self, posterior: tuple[Posterior, ...], t: int) -> tuple[Array, Array]:
         """mu and beta_t sigma of every output over the arms, (trials, 1 + m, n) each."""
-        xp = namespace(posterior[0].mu)
+        xp = namespace(posterior[0].root)
         parts = []
         for block in self.blocks:
-            state = posterior[block.group]
+            group, state = self.groups[block.group], posterior[block.group]
             beta = xp.abs(block.width(t, state.gain))
-            parts.append(beta[:, :, None] * xp.sqrt(state.var)[:, None, :])
+            parts.append(beta[:, :, None] * Belief(group.features, state, block.members).std)
         return self.mean(posterior), self._in_order(parts)
 
-    def reward_width(self, posterior: tuple[Finite, ...], t: int) -> Array:
+    def reward_width(self, posterior: tuple[Posterior, ...], t: int) -> Array:
         """beta_t of the reward, (trials, 1)."""
         return self.blocks[0].width(t, posterior[0].gain)[:, :1]
 
     def pairs(
-        self, posterior: tuple[Finite, ...], output: int, t: int, block: slice
+        self, posterior: tuple[Posterior, ...], output: int, t: int, block: slice
     ) -> tuple[Array, Array, Array, float]:
         """Of one output: k_t(x, x') for all x and a block of x' (b, n, block), var (b, n), beta_t (b, 1), lambda."""
-        xp = namespace(posterior[0].mu)
+        xp = namespace(posterior[0].root)
         of = next(each for each in self.blocks if output in each.outputs)
         group, state = self.groups[of.group], posterior[of.group]
         half = group.features.phi @ state.root
         k = half @ xp.matrix_transpose(half[:, block])
         column = int(np.flatnonzero(of.outputs == output)[0])
         beta = xp.abs(of.width(t, state.gain))[:, column : column + 1]
-        return k, state.var, beta, group.regularisation
+        return k, finite.variance(group.features, state), beta, group.regularisation
 
-    def condition(self, posterior: tuple[Finite, ...], arm: Array, y: Array) -> tuple[Finite, ...]:
+    def condition(self, posterior: tuple[Posterior, ...], arm: Array, y: Array) -> tuple[Posterior, ...]:
         """The posteriors after seeing y (trials, 1 + m) at arm (trials,)."""
         whole = len(self.groups) == 1  # then its outputs are all of y, and need not be picked out
         return tuple(
@@ -146,19 +150,18 @@ class Surrogate:
             for group, state in zip(self.groups, posterior, strict=True)
         )
 
-    def mean(self, posterior: tuple[Finite, ...]) -> Array:
+    def mean(self, posterior: tuple[Posterior, ...]) -> Array:
         """(trials, 1 + m, n)"""
-        return self._in_order([state.mu for state in posterior])
+        return self._in_order(self._of_each(finite.mean, posterior))
 
-    def std(self, posterior: tuple[Finite, ...]) -> Array:
+    def std(self, posterior: tuple[Posterior, ...]) -> Array:
         """(trials, 1 + m, n)"""
-        xp = namespace(posterior[0].var)
-        return self._for_each_output([xp.sqrt(state.var) for state in posterior])
+        xp = namespace(posterior[0].root)
+        return self._for_each_output([xp.sqrt(var) for var in self._of_each(finite.variance, posterior)])
 
-    def covariance(self, posterior: tuple[Finite, ...]) -> Array:
+    def covariance(self, posterior: tuple[Posterior, ...]) -> Array:
         """(trials, 1 + m, n, n)"""
-        pairs = zip(self.groups, posterior, strict=True)
-        return self._for_each_output([finite.covariance(group.features, state) for group, state in pairs])
+        return self._for_each_output(self._of_each(finite.covariance, posterior))
 
     def by_output(self) -> list[tuple[Group, Exploration]]:
         """Each output's group and exploration."""
@@ -169,6 +172,10 @@ class Surrogate:
         """The explorations in a few words: of the reward, and of the costs where they differ."""
         names = dict.fromkeys(type(exploration).__name__ for _, exploration in self.by_output())
         return " and ".join(names)
+
+    def _of_each(self, what: Callable[[Features, Posterior], Array], posterior: tuple[Posterior, ...]) -> list[Array]:
+        """What there is to know of each group's posterior."""
+        return [what(group.features, state) for group, state in zip(self.groups, posterior, strict=True)]
 
     def _in_order(self, parts: Sequence[Array]) -> Array:
         if len(parts) == 1:
@@ -188,10 +195,11 @@ def surrogate(arms: Floats, outputs: Sequence[Output], width: WidthRule, factors
     kernels = alike(range(len(outputs)), key=lambda i: outputs[i].kernel)
     made = _factors([outputs[same[0]].kernel for same in kernels], arms, factors)
     of_output = {i: phi for same, phi in zip(kernels, made, strict=True) for i in same}
-    groups = [
-        Group(np.array(same), outputs[same[0]].kernel, of_output[same[0]], outputs[same[0]].regularisation)
-        for same in numbers
-    ]
+    groups = []
+    for same in numbers:
+        kernel, regularisation, *_ = outputs[same[0]]
+        sampled = all(getattr(outputs[i].exploration, "samples", False) for i in same)
+        groups.append(Group(np.array(same), kernel, of_output[same[0]], regularisation, sampled))
     noise = np.array([output.noise for output in outputs])
     return Surrogate(groups, _blocks(groups, outputs, width), np.argsort(np.concatenate(numbers)), made, noise)
 

@@ -53,5 +53,5 @@ def estimate_after(policy, block, sign, draws):
     group = policy.surrogate.groups[0]
     state = finite.prior(group.features, outputs=1, trials=1)
     state = finite.condition(group.features, 1.0, state, np.array([3]), np.array([[sign * 0.8]]))
-    belief = finite.belief(group.features, state, slice(None))
+    belief = finite.Belief(group.features, state, slice(None))
     return block.exploration.estimate(belief, np.full((1, 1, 1), sign), draws)

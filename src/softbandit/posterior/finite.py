@@ -5,15 +5,18 @@
 | Phi | features of the arms, K = Phi Phi^T | n x r |
 | L | square root of the weights' covariance, k_t(x, x') = phi(x)^T L L^T phi(x') | b x r x r |
 | mu, var | posterior mean of each output and their common variance, over the arms | b x k x n, b x n |
+| w | posterior mean of each output's weights, mu = Phi w | b x k x r |
 | gain | realised information gain, 1/2 ln det(I + K_t / lambda) | b |
 
 for n arms, rank r, b independent trials, and k outputs (reward and costs) that share a
 kernel and lambda. A round costs O(n r + r^2) a trial, whatever its number, and gives
-mu_t and k_t of the paper's equations (mu) and (sigma) up to rounding.
+mu_t and k_t of the paper's equations (mu) and (sigma) up to rounding. Where functions are
+drawn and nothing else is asked for, the weights alone are kept: O(r^2) to learn, and one
+pass over Phi to draw.
 """
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -22,7 +25,7 @@ from softbandit.features import Features
 
 
 class Finite(NamedTuple):
-    """The posterior of k outputs, for b trials."""
+    """The posterior of k outputs over the arms, for b trials."""
 
     root: Array  # L
     mu: Array
@@ -30,62 +33,105 @@ class Finite(NamedTuple):
     gain: Array
 
 
+class Weights(NamedTuple):
+    """The posterior of their weights, from which functions are drawn."""
+
+    root: Array  # L
+    mean: Array  # w
+    gain: Array
+
+
+Posterior: TypeAlias = Finite | Weights
+Kind = TypeVar("Kind", Finite, Weights, Posterior)
+
+
 def prior(features: Features, outputs: int, trials: int) -> Finite:
     """mu_0 = 0, k_0 = k: the weights are ~ N(0, I)."""
-    r, n = features.basis.shape
-    return Finite(
-        root=np.tile(np.eye(r), (trials, 1, 1)),
-        mu=np.zeros((trials, outputs, n)),
-        var=np.tile(features.diag, (trials, 1)),
-        gain=np.zeros(trials),
-    )
+    root, _, gain = prior_of_weights(features, outputs, trials)
+    mu = np.zeros((trials, outputs, len(features.diag)))
+    return Finite(root, mu, np.tile(features.diag, (trials, 1)), gain)
 
 
-def condition(features: Features, regularisation: float, posterior: Finite, arm: Array, y: Array) -> Finite:
+def prior_of_weights(features: Features, outputs: int, trials: int) -> Weights:
+    r = features.rank
+    return Weights(np.tile(np.eye(r), (trials, 1, 1)), np.zeros((trials, outputs, r)), np.zeros(trials))
+
+
+def condition(features: Features, regularisation: float, posterior: Kind, arm: Array, y: Array) -> Kind:
     """The posterior after seeing y (b x k) at arm (b), by Potter's square-root update."""
-    xp = namespace(posterior.mu)
-    L, mu, var, gain = posterior
-    v = xp.vecmat(features.at(arm), L)  # L^T phi(x)
+    xp = namespace(posterior.root)
+    L, phi = posterior.root, features.at(arm)
+    v = xp.vecmat(phi, L)  # L^T phi(x)
     s = xp.vecdot(v, v)  # k_{t-1}(x, x)
     root_d = xp.sqrt(regularisation + s)[:, None]
     q = xp.matvec(L, v / root_d)
-    k = features.over_arms(q)  # k_{t-1}(., x) / sqrt(d), over all arms
-    error = (y - at(mu, arm)) / root_d
     shrunk = v / (-xp.sqrt(regularisation) - root_d)  # = -v (1 - sqrt(lambda / d)) sqrt(d) / s, and right at s = 0
-    # Sums are taken into their first term: large arrays that come and go cost more than the arithmetic.
-    root = xp.einsum("bi,bj->bij", q, shrunk)
-    root += L
-    mean = xp.einsum("bk,bn->bkn", error, k)
-    mean += mu
-    return Finite(root, mean, xp.maximum(var - k * k, 0.0), gain + 0.5 * xp.log1p(s / regularisation))
+    root = _plus_outer(L, q, shrunk)
+    gain = posterior.gain + 0.5 * xp.log1p(s / regularisation)
+    if isinstance(posterior, Weights):
+        error = (y - xp.matvec(posterior.mean, phi)) / root_d
+        return Weights(root, _plus_outer(posterior.mean, error, q), gain)
+    k = features.over_arms(q)  # k_{t-1}(., x) / sqrt(d), over all arms
+    error = (y - at(posterior.mu, arm)) / root_d
+    return Finite(root, _plus_outer(posterior.mu, error, k), xp.maximum(posterior.var - k * k, 0.0), gain)
 
 
-@dataclass(eq=False, slots=True)
+def _plus_outer(x: Array, a: Array, b: Array) -> Array:
+    """x + a b^T of each trial."""
+    # Summed into its first term: large arrays that come and go cost more than the arithmetic.
+    total = namespace(x).einsum("bi,bj->bij", a, b)
+    total += x
+    return total
+
+
+def mean(features: Features, posterior: Posterior) -> Array:
+    """mu, over the arms: (trials, outputs, n)."""
+    return posterior.mu if isinstance(posterior, Finite) else features.over_arms(posterior.mean)
+
+
+def variance(features: Features, posterior: Posterior) -> Array:
+    """k_t(x, x) over the arms: (trials, n)."""
+    if isinstance(posterior, Finite):
+        return posterior.var
+    half = features.phi @ posterior.root
+    return namespace(half).vecdot(half, half)
+
+
+def covariance(features: Features, posterior: Posterior) -> Array:
+    """k_t(x, x') over all pairs of arms: (trials, n, n)."""
+    half = features.phi @ posterior.root
+    return half @ namespace(half).matrix_transpose(half)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
 class Belief:
     """What an exploration sees of the posterior of k outputs."""
 
-    mean: Array  # (trials, outputs, arms)
-    _var: Array  # (trials, arms): the outputs share it
-    _root: Array
     _features: Features
+    _posterior: Posterior
+    _outputs: slice
+
+    @property
+    def mean(self) -> Array:
+        """mu over the arms: (trials, outputs, arms)."""
+        return mean(self._features, self._posterior)[:, self._outputs]
 
     @property
     def std(self) -> Array:
-        """sigma over the arms: (trials, 1, arms)."""
-        return namespace(self._var).sqrt(self._var)[:, None, :]
+        """sigma over the arms, which the outputs share: (trials, 1, arms)."""
+        var = variance(self._features, self._posterior)
+        return namespace(var).sqrt(var)[:, None, :]
 
     def correlated(self, z: Array) -> Array:
         """Standard normal z (trials, outputs, rank) -> functions ~ N(0, k_t) over the arms."""
-        xp = namespace(z)
-        return self._features.over_arms(xp.matvec(self._root[:, None], z))
+        return self._features.over_arms(self._turned(z))
 
+    def sample(self, z: Array) -> Array:
+        """mean + correlated(z), in one pass over the features."""
+        if isinstance(self._posterior, Finite):
+            return self.mean + self.correlated(z)
+        return self._features.over_arms(self._posterior.mean[:, self._outputs] + self._turned(z))
 
-def belief(features: Features, posterior: Finite, outputs: slice) -> Belief:
-    return Belief(posterior.mu[:, outputs], posterior.var, posterior.root, features)
-
-
-def covariance(features: Features, posterior: Finite) -> Array:
-    """k_t(x, x') over all pairs of arms: (trials, n, n)."""
-    xp = namespace(posterior.root)
-    half = features.phi @ posterior.root
-    return half @ xp.matrix_transpose(half)
+    def _turned(self, z: Array) -> Array:
+        """Weights ~ N(0, L L^T)."""
+        return namespace(z).matvec(self._posterior.root[:, None], z)

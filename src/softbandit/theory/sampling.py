@@ -91,7 +91,7 @@ def _rises(
     own = Draws(draws.normal[0][:, None, :], draws.uniform[0][:, None, :])
     wide = finite.Finite(*(np.broadcast_to(leaf, (b, *leaf.shape[1:])) for leaf in state))
     width = np.full((b, 1, 1), trial.sign * trial.scale * beta)
-    h = exploration.estimate(finite.belief(trial.features, wide, slice(None)), width, own)
+    h = exploration.estimate(finite.Belief(trial.features, wide, slice(None)), width, own)
     return np.asarray(trial.sign * (np.broadcast_to(h, (b, 1, n))[:, 0] - state.mu[0, 0]))
 
 
