@@ -76,20 +76,21 @@ def draw(count: DrawCount, seed: int, trials: Sequence[int] | Trials, first: int
     own = rounds * blocks * WORDS_A_BLOCK
     few = max(1, WORDS_AT_ONCE // max(1, own))
     for some in (slice(i, min(i + few, b)) for i in range(0, b, few)):
-        words = np.empty((rounds, some.stop - some.start, blocks * WORDS_A_BLOCK), dtype=np.uint64)
-        for i, trial in enumerate(trials[some]):
+        words = np.empty((some.stop - some.start, rounds, blocks * WORDS_A_BLOCK), dtype=np.uint64)
+        for mine, trial in zip(words, trials[some], strict=True):
             state["state"] = {"key": np.array([seed, trial], dtype=np.uint64), "counter": counter}
             philox.state = state
-            words[:, i] = philox.random_raw(own).reshape(rounds, -1)
-        u = uniform(words[:, :, : count.normal + count.uniform])
-        draws.normal[:, some] = normal_quantile(u[:, :, : count.normal])
-        draws.uniform[:, some] = u[:, :, count.normal :]
+            mine[...] = philox.random_raw(own).reshape(mine.shape)
+        u = uniform(words)
+        draws.normal[:, some] = normal_quantile(u[:, :, : count.normal]).swapaxes(0, 1)
+        draws.uniform[:, some] = u[:, :, count.normal : count.normal + count.uniform].swapaxes(0, 1)
     return draws
 
 
 def uniform(words: Array) -> Array:
     """Numbers in (0, 1) from 64-bit words: 52 random bits and a half, never 0, never 1, exact in float64."""
-    return ((words >> np.uint64(12)).astype(np.float64) + 0.5) * 2.0**-52
+    between_1_and_2 = ((words >> np.uint64(12)) | np.uint64(0x3FF << 52)).view(np.float64)
+    return between_1_and_2 - (1.0 - 2.0**-53)
 
 
 def pick(eligible: Array, u: Array | None) -> Array:
