@@ -348,6 +348,40 @@ def test_constants_are_worked_out_once():
     np.testing.assert_array_equal(y.value, [8, 9, 10])
 
 
+def test_what_was_called_already_is_not_called_again():
+    tape = Tape()
+    x, c = Recorded(np.arange(3.0), tape), np.array([1.0, 2.0, 3.0])
+    same = [x * c, x * c, x[:] * c]
+    others = [x * c.copy(), c * x, x[::-1] * c, x.astype(int).clip(0, 1), x.astype(int).clip(0, 1.0)]
+    assert len({id(each.value) for each in same}) == 1
+    assert len({id(each.value) for each in (*same, *others)}) == 1 + len(others)
+    assert [call.function for call in tape.calls].count(np.multiply) == 4
+
+
+def test_what_was_called_in_one_way_is_called_in_the_other_and_afterwards():
+    """A result that is there on one way only must not be used elsewhere."""
+
+    def step(s, g):
+        if not isinstance(g, Recorded):
+            return np.sqrt(g) * s, {"then": np.sqrt(g) if g[0] > 2 else -np.sqrt(g)}
+        seen = (g[0] > 2).branch(lambda: np.sqrt(g), lambda: -np.sqrt(g))
+        return np.sqrt(g) * s, {"then": seen}
+
+    now, again = repeated(step, np.ones(3), GIVEN)
+    np.testing.assert_array_equal(now, again)
+
+
+@pytest.mark.parametrize("trials", [1, 3])
+def test_a_number_loses_its_axes_and_a_result_does_not(trials):
+    x, tape = np.arange(4.0 * trials).reshape(trials, 4), Tape()
+    for one in (np.array([2.0]), np.array([[2.0]])):
+        for function in (np.add, lambda a, b: a.clip(0.0, b), lambda a, b: b - a, lambda a, b: a[:, :1] * b):
+            expected, found = function(x, one), function(Recorded(x, tape), one)
+            tape.calls[-1].ready()()
+            assert found.shape == expected.shape
+            np.testing.assert_array_equal(found.value, expected)
+
+
 def test_python_numbers_keep_the_kind_of_a_result():
     tape = Tape()
     for kind in (np.float32, np.int32, np.int64, np.float64, bool):

@@ -7,9 +7,10 @@ way (slices, new axes) was done for good then, and so was all arithmetic of cons
 are those of the function itself, to the bit.
 """
 
+import math
 import operator
 from collections.abc import Callable
-from functools import partial
+from functools import lru_cache, partial
 from itertools import repeat
 from typing import Any
 
@@ -26,6 +27,7 @@ from softbandit.tape import (
     arranged,
     arrays,
     grown,
+    identity,
     leaves,
     mapped,
     memory,
@@ -50,15 +52,19 @@ class Tape:
 
     def __init__(self) -> None:
         self.calls: Calls = []
+        self.results: dict[Any, Recorded] = {}  # of what was called
         self._room = ROOM
 
     def add(self, function: Callable[..., Any], arguments: Any, keywords: dict[str, Any], result: Any) -> "Recorded":
-        """Write down a call, and keep its result."""
-        self.reserve(np.asarray(result).nbytes)
-        out = np.asarray(result, order="C")
-        out = out if out.base is None else out.copy()
-        self.calls.append(Call(function, arguments, keywords, out))
-        return Recorded(out, self)
+        """Write down a call that was not made before, and keep its result."""
+        call = function, identity(arguments), identity(list(keywords.items()))
+        if call not in self.results:
+            self.reserve(np.asarray(result).nbytes)
+            out = np.asarray(result, order="C")
+            out = out if out.base is None else out.copy()
+            self.calls.append(Call(function, arguments, keywords, out))
+            self.results[call] = Recorded(out, self)
+        return self.results[call]
 
     def reserve(self, size: int) -> None:
         """Room for so many bytes, if there is."""
@@ -111,9 +117,9 @@ class Recorded(NDArrayOperatorsMixin):
         """x[i, ..., arm[i]] of each i: one number of each row, wherever rows begin."""
         if not self.value.flags.c_contiguous:
             return self[np.arange(len(self)), ..., arm]
-        first = np.arange(0, self.value.size, self.shape[-1]).reshape(self.shape[:-1])
-        own = arm.reshape(-1, *[1] * (self.ndim - 2))
-        return record(np.ndarray.take, self, first + own, mode="wrap")
+        rows = _beginnings(len(self), math.prod(self.shape[1:-1]), self.shape[-1])
+        taken = record(np.ndarray.take, self, rows + arm.reshape(-1, 1), mode="wrap")
+        return taken.reshape(self.shape[:-1])  # type: ignore[no-any-return]
 
     @property
     def T(self) -> "Recorded":
@@ -123,9 +129,9 @@ class Recorded(NDArrayOperatorsMixin):
         """then() where this holds, otherwise() where it does not."""
         if self.tape is None:
             return then() if self else otherwise()
-        before, ways, results = self.tape.calls, [], []
+        before, known, ways, results = self.tape.calls, self.tape.results, [], []
         for way in (then, otherwise):
-            self.tape.calls = []
+            self.tape.calls, self.tape.results = [], dict(known)
             results.append(mapped(_value, way()))
             ways.append(self.tape.calls)
         kinds = [[(np.shape(x), np.asarray(x).dtype) for x in leaves(result)] for result in results]
@@ -135,7 +141,7 @@ class Recorded(NDArrayOperatorsMixin):
         self.tape.reserve(sum(out.nbytes for out in outs))
         for calls, result in zip(ways, results, strict=True):
             calls += [Call(np.copy, (x,), {}, out) for x, out in zip(leaves(result), outs, strict=True)]
-        self.tape.calls = [*before, Branch(self.value, *ways)]
+        self.tape.calls, self.tape.results = [*before, Branch(self.value, *ways)], known
         return grown(results[0], [Recorded(out, self.tape) for out in outs])
 
     def _constant(self) -> Array:
@@ -173,8 +179,8 @@ def record(function: Callable[..., Any], *arguments: Any, **keywords: Any) -> Re
     looks = isinstance(value, np.ndarray) and any(memory(value) is memory(x) for x in arrays(arguments))
     if tape is None or looks:
         return Recorded(value, tape)
-    if isinstance(function, np.ufunc):
-        arguments = _as_arrays(arguments)
+    if function is np.ndarray.clip or (isinstance(function, np.ufunc) and function.signature is None):
+        arguments = _without_axes(_as_arrays(arguments), np.shape(value))
     return tape.add(function, arguments, keywords, value)
 
 
@@ -188,8 +194,20 @@ def _as_arrays(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
     return arguments
 
 
+def _without_axes(arguments: tuple[Any, ...], shape: tuple[int, ...]) -> tuple[Any, ...]:
+    """Arrays of one number with no axes, which are not stretched along others, if the result keeps its shape."""
+    bare = tuple(x.reshape(()) if isinstance(x, np.ndarray) and x.size == 1 else x for x in arguments)
+    return bare if np.broadcast_shapes(*map(np.shape, bare)) == shape else arguments
+
+
 def _value(x: Any) -> Any:
     return x.value if isinstance(x, Recorded) else x
+
+
+@lru_cache(maxsize=64)
+def _beginnings(trials: int, rows: int, size: int) -> Array:
+    """Where each trial's rows begin, (trials, rows), if they are of that size and one stands after another."""
+    return np.arange(0, trials * rows * size, size).reshape(trials, rows)
 
 
 class Loop:

@@ -55,13 +55,15 @@ class Call(NamedTuple):
     def ready(self) -> Callable[[], Any]:
         """What makes the call."""
         function, arguments, keywords, out = self
+        told = isinstance(function, np.ufunc) or function in TOLD
+        if not keywords and all(x is not None for x in arguments):
+            function = BEHIND.get(function, function)
         if function is np.copy:
             return partial(np.copyto, out, *arguments)
         if isinstance(function, np.ufunc) and function not in (np.maximum, np.minimum):
             return partial(function, *arguments, out)  # a keyword takes longer, but those two insist on it
-        if isinstance(function, np.ufunc) or function in TOLD:
-            checked = not keywords and all(x is not None for x in arguments)
-            return partial(BEHIND.get(function, function) if checked else function, *arguments, **keywords, out=out)
+        if told:
+            return partial(function, *arguments, **keywords, out=out)
         return partial(_assign, out, partial(function, *arguments, **keywords))
 
 
@@ -169,6 +171,15 @@ def moved(x: Any, places: Places) -> Any:
         return x
     start, here = (each.__array_interface__["data"][0] for each in (memory(x), x))
     return np.ndarray(x.shape, x.dtype, places[id(memory(x))], here - start, x.strides)
+
+
+def identity(tree: Tree) -> Any:
+    """Equal for trees that hold the same views of the same memory, and other leaves alike."""
+    if isinstance(tree, (tuple, list)):
+        return tuple(map(identity, tree))
+    if isinstance(tree, np.ndarray):
+        return tree.__array_interface__["data"][0], tree.shape, tree.strides, tree.dtype
+    return type(tree), repr(tree)
 
 
 def leaves(tree: Tree) -> list[Any]:
