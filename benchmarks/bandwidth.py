@@ -1,7 +1,7 @@
 """Bytes that a round of CKB-UCB must move, against how fast this machine copies: `python benchmarks/bandwidth.py`
 
 On n arms of rank r, with b trials, and reward and cost that share a kernel, a round reads Phi once for all trials, and
-reads and writes each trial's L (r x r), mu (2 x n) and var (n), in numbers of 8 bytes:
+reads and writes each trial's U (r x r), mu (2 x n) and var (n), in numbers of 8 bytes:
 
     bytes a round = 8 (n r + 2 b (r^2 + 3 n))
 

@@ -136,7 +136,7 @@ class Surrogate:
         xp = namespace(posterior[0].root)
         of = next(each for each in self.blocks if output in each.outputs)
         group, state = self.groups[of.group], posterior[of.group]
-        half = group.features.phi @ state.root
+        half = finite.over_roots(group.features, state)
         k = half @ xp.matrix_transpose(half[:, block])
         column = int(np.flatnonzero(of.outputs == output)[0])
         beta = xp.abs(of.width(t, state.gain))[:, column : column + 1]

@@ -3,9 +3,9 @@
 | symbol | meaning | shape |
 |---|---|---|
 | Phi | features of the arms, K = Phi Phi^T | n x r |
-| L | square root of the weights' covariance, k_t(x, x') = phi(x)^T L L^T phi(x') | b x r x r |
+| U | square root of the weights' covariance U^T U, so k_t(x, x') = (U phi(x)).(U phi(x')) | b x r x r |
 | mu, var | posterior mean of each output and their common variance, over the arms | b x k x n, b x n |
-| w | posterior mean of each output's weights, mu = Phi w | b x k x r |
+| mean | posterior mean of each output's weights, mu = Phi mean | b x k x r |
 | gain | realised information gain, 1/2 ln det(I + K_t / lambda) | b |
 
 for n arms, rank r, b independent trials, and k outputs (reward and costs) that share a
@@ -27,7 +27,7 @@ from softbandit.features import Features
 class Finite(NamedTuple):
     """The posterior of k outputs over the arms, for b trials."""
 
-    root: Array  # L
+    root: Array  # U
     mu: Array
     var: Array
     gain: Array
@@ -36,8 +36,8 @@ class Finite(NamedTuple):
 class Weights(NamedTuple):
     """The posterior of their weights, from which functions are drawn."""
 
-    root: Array  # L
-    mean: Array  # w
+    root: Array  # U
+    mean: Array
     gain: Array
 
 
@@ -60,13 +60,13 @@ def prior_of_weights(features: Features, outputs: int, trials: int) -> Weights:
 def condition(features: Features, regularisation: float, posterior: Kind, arm: Array, y: Array) -> Kind:
     """The posterior after seeing y (b x k) at arm (b), by Potter's square-root update."""
     xp = namespace(posterior.root)
-    L, phi = posterior.root, features.at(arm)
-    v = xp.vecmat(phi, L)  # L^T phi(x)
+    U, phi = posterior.root, features.at(arm)
+    v = xp.matvec(U, phi)
     s = xp.vecdot(v, v)  # k_{t-1}(x, x)
     root_d = xp.sqrt(regularisation + s)[:, None]
-    q = xp.matvec(L, v / root_d)
+    q = xp.vecmat(v / root_d, U)  # U^T v / sqrt(d)
     shrunk = v / (-xp.sqrt(regularisation) - root_d)  # = -v (1 - sqrt(lambda / d)) sqrt(d) / s, and right at s = 0
-    root = _plus_outer(L, q, shrunk)
+    root = _plus_outer(U, shrunk, q)
     gain = posterior.gain + 0.5 * xp.log1p(s / regularisation)
     if isinstance(posterior, Weights):
         error = (y - xp.matvec(posterior.mean, phi)) / root_d
@@ -93,14 +93,19 @@ def variance(features: Features, posterior: Posterior) -> Array:
     """k_t(x, x) over the arms: (trials, n)."""
     if isinstance(posterior, Finite):
         return posterior.var
-    half = features.phi @ posterior.root
+    half = over_roots(features, posterior)
     return namespace(half).vecdot(half, half)
 
 
 def covariance(features: Features, posterior: Posterior) -> Array:
     """k_t(x, x') over all pairs of arms: (trials, n, n)."""
-    half = features.phi @ posterior.root
+    half = over_roots(features, posterior)
     return half @ namespace(half).matrix_transpose(half)
+
+
+def over_roots(features: Features, posterior: Posterior) -> Array:
+    """U phi(x) of each arm: (trials, n, r)."""
+    return features.phi @ namespace(posterior.root).matrix_transpose(posterior.root)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -124,14 +129,10 @@ class Belief:
 
     def correlated(self, z: Array) -> Array:
         """Standard normal z (trials, outputs, rank) -> functions ~ N(0, k_t) over the arms."""
-        return self._features.over_arms(self._turned(z))
+        return self._features.over_arms(z @ self._posterior.root)
 
     def sample(self, z: Array) -> Array:
         """mean + correlated(z), in one pass over the features."""
         if isinstance(self._posterior, Finite):
             return self.mean + self.correlated(z)
-        return self._features.over_arms(self._posterior.mean[:, self._outputs] + self._turned(z))
-
-    def _turned(self, z: Array) -> Array:
-        """Weights ~ N(0, L L^T)."""
-        return namespace(z).matvec(self._posterior.root[:, None], z)
+        return self._features.over_arms(self._posterior.mean[:, self._outputs] + z @ self._posterior.root)
