@@ -12,12 +12,12 @@ TRIALS = 40_000
 BETA = np.array([1.5, -0.7])  # reward up, cost down
 
 
-@pytest.fixture(scope="module")
-def belief():
+@pytest.fixture(scope="module", params=[finite.prior, finite.prior_of_weights])
+def belief(request):
     """The posterior of two outputs after three rounds, the same in every trial."""
     X = np.linspace(0, 1, 8)[:, None]
     phi = features(sb.SquaredExponential(0.3), X)
-    state = finite.prior(phi, outputs=2, trials=1)
+    state = request.param(phi, outputs=2, trials=1)
     for arm, y in ((1, [0.5, -1.0]), (6, [2.0, 0.3]), (1, [0.7, -0.4])):
         state = finite.condition(phi, 0.5, state, np.array([arm]), np.array([y]))
     return finite.Belief(phi, state, slice(None)), finite.covariance(phi, state)[0]

@@ -119,6 +119,6 @@ def cores() -> int:
 
 
 def trial_bytes(step: StepPolicy) -> int:
-    """What one trial's posteriors take: a root of r x r, and a mean for each output and a variance over n arms."""
+    """What one trial's posteriors take at most: a root of r x r, a mean for each output and a variance over n arms."""
     each = ((*group.features.basis.shape, len(group.outputs)) for group in step.surrogate.groups)
     return sum(8 * (r * r + (k + 1) * n) for r, n, k in each)

@@ -8,6 +8,7 @@ import pytest
 
 import softbandit as sb
 from softbandit import explore
+from softbandit.posterior import finite
 
 every_exploration = pytest.mark.parametrize(
     "exploration", examples_of.EXPLORATIONS.values(), ids=examples_of.EXPLORATIONS
@@ -47,9 +48,28 @@ def test_a_mirrored_problem_gets_mirrored_estimates(exploration):
     np.testing.assert_allclose(up, -down, atol=1e-12)
 
 
-def estimate_after(policy, block, sign, draws):
-    from softbandit.posterior import finite
+@every_exploration
+@pytest.mark.parametrize("engine", ["numpy", "jax"])
+def test_to_keep_the_weights_alone_changes_no_estimate(exploration, engine):
+    """`samples` says how the posterior is kept, even of an exploration that asks for more than samples."""
 
+    class Whole:
+        samples = False
+        draws, estimate = exploration.draws, exploration.estimate
+
+    class Alone(Whole):
+        samples = True
+
+    problem = examples_of.problem()
+    policies = [examples_of.policy(problem, explore=kind(), width_scale=0.2) for kind in (Whole, Alone)]
+    kept = [type(policy.init(trials=1).posterior[0]) for policy in policies]
+    assert kept == [finite.Finite, finite.Weights]
+    whole, alone = (sb.simulate(policy, problem, trials=3, engine=engine, rounds=40) for policy in policies)
+    np.testing.assert_array_equal(whole.arms, alone.arms)
+    np.testing.assert_allclose(whole.cost_estimates, alone.cost_estimates, atol=1e-10)
+
+
+def estimate_after(policy, block, sign, draws):
     group = policy.surrogate.groups[0]
     state = finite.prior(group.features, outputs=1, trials=1)
     state = finite.condition(group.features, 1.0, state, np.array([3]), np.array([[sign * 0.8]]))
