@@ -225,6 +225,17 @@ def test_observations_that_overflow_are_refused_whole():
     agent.tell(decision, 0.0, 0.0)
 
 
+@pytest.mark.parametrize("explore", ["ucb", "ts", "rand"])
+def test_so_are_observations_of_no_usable_size(explore):
+    agent = sb.Agent(examples_of.policy(explore=explore, regularisation=1e-3))
+    decision, again = agent.ask(), agent.ask()
+    agent.tell(decision, 1e308, 0.0)
+    before = snapshot(agent)
+    with pytest.raises(sb.FeedbackError, match="usable size"):
+        agent.tell(again, -1.7e308, 0.0)
+    assert_unchanged(agent, before)
+
+
 def test_bad_agents_are_refused():
     with pytest.raises(sb.ArgumentError, match="policy: expected a policy"):
         sb.Agent("ckb")

@@ -325,6 +325,7 @@ def test_arguments_of_every_form_are_those_of_the_call():
             "one": g.clip(1, 7),
             "two": g.clip(min=2, max=5),
             "three": g.clip(3, None),
+            "alone": g.clip(3),
             "four": np.einsum("i,j->ij", g, g),
             "five": np.einsum("i,j->ij", g, g, optimize=True),
             "six": np.where(g > 3, g, -g),
@@ -353,6 +354,8 @@ def test_what_was_called_already_is_not_called_again():
     x, c = Recorded(np.arange(3.0), tape), np.array([1.0, 2.0, 3.0])
     same = [x * c, x * c, x[:] * c]
     others = [x * c.copy(), c * x, x[::-1] * c, x.astype(int).clip(0, 1), x.astype(int).clip(0, 1.0)]
+    square = Recorded(np.arange(4.0).reshape(2, 2), tape)
+    others += [square[[0, 1]], square[0, 1] + c]  # the index a list, and a tuple
     assert len({id(each.value) for each in same}) == 1
     assert len({id(each.value) for each in (*same, *others)}) == 1 + len(others)
     assert [call.function for call in tape.calls].count(np.multiply) == 4

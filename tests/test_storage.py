@@ -217,7 +217,7 @@ def test_foreign_archives_are_refused(tmp_path):
     with pytest.raises(sb.FileError, match="its format is 'another'"):
         sb.Agent.load(path)
     np.savez(path, header=np.array(json.dumps({"format": storage.FORMAT, "version": 99})))
-    with pytest.raises(sb.FileError, match="version 1, got version 99"):
+    with pytest.raises(sb.FileError, match=f"version {storage.VERSION}, got version 99"):
         sb.Agent.load(path)
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("header.npy", b"\x93NUMPY damaged")

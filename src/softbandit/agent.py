@@ -165,7 +165,8 @@ class Agent:
         c = checks.each("cost", cost, m, FeedbackError, single=m == 1)[None, :]
         with np.errstate(over="ignore", invalid="ignore"):
             state = self._stage.policy.update(self._state, choice, r, c)
-        if not self._stage.policy.surrogate.usable(state.posterior):
+            usable = self._stage.policy.surrogate.usable(state.posterior)
+        if not usable:
             raise FeedbackError.of("reward, cost", "numbers of a usable size", (reward, cost), "Check the units.")
         self._state, self._round = state, self._round + 1
         self._told.add(decision.ticket)

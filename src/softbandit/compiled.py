@@ -107,22 +107,21 @@ def _play(jax: Any) -> Any:
     def play(form: Any, keep: Sequence[str], numbers: Any, state: State, draws: Draws, noise: Draws) -> Any:
         step, problem = assemble(form, numbers)
 
-        def turned(state: State, source: int, target: int) -> State:
-            """With the trials on another axis of the roots: an accelerator reads them faster along the last."""
+        def turned(state: State) -> State:
+            """With the axes of the roots turned round: an accelerator reads them faster if the last is the trials'."""
             if not accelerated(jax):
                 return state
-            move = partial(jax.numpy.moveaxis, source=source, destination=target)
-            return state._replace(posterior=tuple(each._replace(root=move(each.root)) for each in state.posterior))
+            return state._replace(posterior=tuple(each._replace(root=each.root.T) for each in state.posterior))
 
         def one(state: State, own: tuple[Draws, Draws]) -> tuple[State, Columns]:
-            before = turned(state, -1, 0)
+            before = turned(state)
             after, round = play_round(step, problem, before, *own)
             like = jax.tree.map(lambda new, old: new.astype(old.dtype), after, before)
-            return turned(like, 0, -1), round._replace(arms=round.arms.astype(np.int32)).only(keep)
+            return turned(like), round._replace(arms=round.arms.astype(np.int32)).only(keep)
 
         # On an accelerator rounds are short, and to send off several at once saves a fifth.
-        state, seen = jax.lax.scan(one, turned(state, 0, -1), (draws, noise), unroll=UNROLL if accelerated(jax) else 1)
-        return turned(state, -1, 0), {name: jax.numpy.swapaxes(column, 0, 1) for name, column in seen.items()}
+        state, seen = jax.lax.scan(one, turned(state), (draws, noise), unroll=UNROLL if accelerated(jax) else 1)
+        return turned(state), {name: jax.numpy.swapaxes(column, 0, 1) for name, column in seen.items()}
 
     return jax.jit(play, static_argnums=(0, 1), donate_argnums=3)
 

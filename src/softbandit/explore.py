@@ -60,7 +60,7 @@ class UCB:
 class Thompson:
     """h_t ~ GP(mu, beta^2 k_t), independent between outputs.    Definition 3.2 (GP-TS)"""
 
-    samples: ClassVar[bool] = True  # it needs nothing else of a belief
+    weights_only: ClassVar[bool] = True  # it needs nothing of a belief but samples
 
     def draws(self, rank: int) -> DrawCount:
         return DrawCount(normal=rank)

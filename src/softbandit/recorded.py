@@ -52,7 +52,7 @@ class Tape:
 
     def __init__(self) -> None:
         self.calls: Calls = []
-        self.results: dict[Any, Recorded] = {}  # of what was called
+        self.results: dict[Any, Recorded] = {}  # by call: what it gave
         self._room = ROOM
 
     def add(self, function: Callable[..., Any], arguments: Any, keywords: dict[str, Any], result: Any) -> "Recorded":

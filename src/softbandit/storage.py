@@ -23,7 +23,7 @@ from softbandit.errors import FileError, Words
 from softbandit.files import replacing
 from softbandit.policy import StepPolicy
 
-FORMAT, VERSION = "softbandit agent", 1
+FORMAT, VERSION = "softbandit agent", 2
 
 CLASSES: dict[str, Any] = {
     name: value

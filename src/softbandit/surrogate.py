@@ -40,7 +40,7 @@ class Group:
     kernel: Kernel
     features: Features  # or Packed, on a device
     regularisation: float
-    sampled: bool  # functions are drawn, and nothing else is asked for: its posterior is that of the weights alone
+    weights_only: bool  # functions are drawn, and nothing else is asked for: the weights' posterior will do
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,10 +76,9 @@ class Surrogate:
         return DrawCount(self.blocks[-1].normal.stop, self.blocks[-1].uniform.stop)
 
     def prior(self, trials: int) -> tuple[Posterior, ...]:
-        return tuple(
-            (finite.prior_of_weights if group.sampled else finite.prior)(group.features, len(group.outputs), trials)
-            for group in self.groups
-        )
+        priors = (finite.prior_of_weights if group.weights_only else finite.prior for group in self.groups)
+        pairs = zip(priors, self.groups, strict=True)
+        return tuple(prior(group.features, len(group.outputs), trials) for prior, group in pairs)
 
     def estimate(self, posterior: tuple[Posterior, ...], t: int, draws: Draws) -> Array:
         """h_t of every output over the arms, (trials, 1 + m, n), in round t = 1, 2, ..."""
@@ -198,8 +197,9 @@ def surrogate(arms: Floats, outputs: Sequence[Output], width: WidthRule, factors
     groups = []
     for same in numbers:
         kernel, regularisation, *_ = outputs[same[0]]
-        sampled = all(getattr(outputs[i].exploration, "samples", False) for i in same)
-        groups.append(Group(np.array(same), kernel, of_output[same[0]], regularisation, sampled))
+        # The class must say so itself: one derived from it may ask for more.
+        weights_only = all(vars(type(outputs[i].exploration)).get("weights_only") is True for i in same)
+        groups.append(Group(np.array(same), kernel, of_output[same[0]], regularisation, weights_only))
     noise = np.array([output.noise for output in outputs])
     return Surrogate(groups, _blocks(groups, outputs, width), np.argsort(np.concatenate(numbers)), made, noise)
 

@@ -55,11 +55,13 @@ class Call(NamedTuple):
     def ready(self) -> Callable[[], Any]:
         """What makes the call."""
         function, arguments, keywords, out = self
-        told = isinstance(function, np.ufunc) or function in TOLD
-        if not keywords and all(x is not None for x in arguments):
-            function = BEHIND.get(function, function)
         if function is np.copy:
             return partial(np.copyto, out, *arguments)
+        told = isinstance(function, np.ufunc) or function in TOLD
+        behind = BEHIND.get(function, function)
+        given = not keywords and all(x is not None for x in arguments)
+        if given and len(arguments) == getattr(behind, "nin", len(arguments)):  # nothing is left to a default
+            function = behind
         if isinstance(function, np.ufunc) and function not in (np.maximum, np.minimum):
             return partial(function, *arguments, out)  # a keyword takes longer, but those two insist on it
         if told:
@@ -176,7 +178,7 @@ def moved(x: Any, places: Places) -> Any:
 def identity(tree: Tree) -> Any:
     """Equal for trees that hold the same views of the same memory, and other leaves alike."""
     if isinstance(tree, (tuple, list)):
-        return tuple(map(identity, tree))
+        return type(tree), *map(identity, tree)
     if isinstance(tree, np.ndarray):
         return tree.__array_interface__["data"][0], tree.shape, tree.strides, tree.dtype
     return type(tree), repr(tree)

@@ -51,14 +51,14 @@ def test_a_mirrored_problem_gets_mirrored_estimates(exploration):
 @every_exploration
 @pytest.mark.parametrize("engine", ["numpy", "jax"])
 def test_to_keep_the_weights_alone_changes_no_estimate(exploration, engine):
-    """`samples` says how the posterior is kept, even of an exploration that asks for more than samples."""
+    """`weights_only` says how the posterior is kept, even of an exploration that asks for more than samples."""
 
-    class Whole:
-        samples = False
+    class Alone:
+        weights_only = True
         draws, estimate = exploration.draws, exploration.estimate
 
-    class Alone(Whole):
-        samples = True
+    class Whole(Alone):
+        """It may ask for more, and does not say that it does not."""
 
     problem = examples_of.problem()
     policies = [examples_of.policy(problem, explore=kind(), width_scale=0.2) for kind in (Whole, Alone)]

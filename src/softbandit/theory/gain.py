@@ -74,7 +74,7 @@ def greedy_gain(features: Features, rounds: int, regularisation: float, steps: i
         # Several looks at one arm are one look with less noise.
         state = finite.condition(features, lam / looks[i], state, arms[i : i + 1], np.empty((1, 0)))
         lower[i] = state.gain[0]
-        # sum_x c_x sigma^2(x) / lambda = tr(I - L L^T)
+        # sum_x c_x sigma^2(x) / lambda = tr(I - U^T U)
         spent = features.rank - float(np.vdot(state.root, state.root))
         room[i] = (t[i + 1] * float(state.var[0].max()) / lam - spent) / 2
     upper = lower + np.maximum(room, 0.0)
