@@ -361,6 +361,30 @@ def test_replace_reuses_the_factorised_kernel():
     assert (other.surrogate.factors[0].phi != policy.surrogate.factors[0].phi).any()
 
 
+@pytest.mark.parametrize("gap", [0.0, 3e-13, 5e-12, 1e-9, 1e-3])
+def test_what_is_near_is_tied_if_its_terms_are_of_that_size(gap):
+    """Values closer than 1e-12 of their size are ties, whatever larger size they could have had."""
+    policy = examples_of.policy()
+    z = np.array([[0.0, 1.0 - gap, 0.5, 1.0]] * 1000)
+    uniform = np.random.default_rng(0).random((1000, 1))
+    draws = sb.Draws(np.empty((1000, 0)), uniform)
+    expected = np.where(uniform[:, 0] < 0.5, 1, 3) if gap < 1e-12 else np.full(1000, 3)
+    for about in ((), (np.ones_like,), (np.ones_like, 2.0), (np.ones_like, 1e6)):  # size, and what it is at most
+        np.testing.assert_array_equal(policy._best(z, draws, *about), expected)
+
+
+@pytest.mark.parametrize("m", [0, 1, 3])
+def test_the_terms_never_exceed_what_they_can_amount_to(m):
+    problem = examples_of.problem(constraints=max(m, 1))
+    policy = examples_of.policy(problem, constraints=m, explore="ts", V=[0.01] * m or None)  # soon at its cap
+    trace = sb.simulate(policy, problem, trials=5, rounds=50)
+    price, cost = (x.reshape(5, 50, m) for x in (trace.dual, trace.cost_estimates))
+    size = np.abs(trace.reward_estimates) + (price * np.abs(cost)).sum(axis=2)
+    assert (size <= policy._largest()).all()
+    assert m == 0 or price.max() == policy.rho
+    assert examples_of.policy(problem, constraints=m, dual="queue")._largest() is None
+
+
 def test_a_bound_too_large_to_truncate_does_not_make_ties():
     """The tolerance of ties follows the acquisition's own size, not the bound's."""
     problem = examples_of.problem()

@@ -130,18 +130,15 @@ def _running_sum(count: Array) -> Array:
     )
 
 
-def pick_tied(tied: Array, u: Array | None, top: Any, choose: Callable[[Array], Any]) -> Any:
-    """choose(`pick` among the tied entries), which is `top` where each row has but one, as most of the time."""
-    xp = namespace(tied)
+def unless_alone(near: Array, top: Array, picked: Callable[[], Array]) -> Array:
+    """picked(), which must be `top` where each row of near (trials, n) has but one true entry, as most of the time."""
+    xp = namespace(near)
 
-    def picked() -> Any:
-        return choose(pick(tied, u))
-
-    def unless_alone() -> Any:
-        return branch(xp.count_nonzero(tied) == len(tied), lambda: top, picked)
+    def either() -> Array:
+        return branch(xp.count_nonzero(near) == len(near), lambda: top, picked)
 
     # To ask whether it is alone would stop an accelerator.
-    return unless_alone() if xp is np else by_platform(cpu=unless_alone, default=picked)
+    return either() if xp is np else by_platform(cpu=either, default=picked)
 
 
 def at(x: Array, arm: Array) -> Array:

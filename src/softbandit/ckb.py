@@ -4,13 +4,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 
 from softbandit.acquire import Objective, accuracy, search
-from softbandit.arrays import Array, Draws, drop_single, first_max, namespace, pick, project, restrict, weighted
+from softbandit.arrays import Array, Draws, drop_single, namespace, pick, project, restrict, weighted
 from softbandit.dual import Dual, dual_rule
 from softbandit.explore import Exploration
 from softbandit.fields import Field, generator
@@ -103,12 +102,14 @@ class CKB(StepPolicy):
         h = self.surrogate.estimate(state.posterior, state.round + 1, draws)  # line 2: f_t, g_t
         phi = self.dual_rule.price(state.dual)
         z, f_bar, g_bar = self._acquisition(h, phi)  # lines 3-5
-        z = restrict(z, among)
-        choose = partial(self._choice, f=f_bar, g=g_bar)
-        top = choose(first_max(z))  # line 6
-        size = xp.abs(top.reward_estimate) + xp.vecdot(phi, xp.abs(top.cost_estimate))
-        choice: Choice = self._tied(z, top.arm, size, draws, top, choose)
-        return choice
+
+        def size(arm: Array) -> Array:
+            """Of the terms of z at an arm."""
+            _, f, g = self._choice(arm, f_bar, g_bar)
+            return xp.abs(f) + xp.vecdot(phi, xp.abs(g))
+
+        arm = self._best(restrict(z, among), draws, size, self._largest())  # line 6
+        return self._choice(arm, f_bar, g_bar)
 
     def _acquisition(self, h: Array, phi: Array) -> tuple[Array, Array, Array]:
         """The pseudo-acquisition z (b, n), and the truncated estimates, of h (b, 1 + m, n) at any points."""
@@ -116,6 +117,12 @@ class CKB(StepPolicy):
         f_bar = project(h[:, 0], -B, B)  # line 3: to [-B, B]
         g_bar = project(h[:, 1:], -G, G)  # line 4: to [-G, G]
         return f_bar - weighted(phi, g_bar), f_bar, g_bar  # line 5
+
+    def _largest(self) -> Any:
+        """What the terms of z can amount to, at most; None if there is no such number."""
+        if self.dual_rule.cap is None:
+            return None
+        return 2 * (self.bounds[0, 0] + (self.dual_rule.cap * self.bounds[1:, 0]).sum())  # twice, for rounding
 
     def update(self, state: State, choice: Choice, reward: Array, cost: Array) -> State:
         dual = self.dual_rule.step(state.dual, choice.cost_estimate)  # line 7

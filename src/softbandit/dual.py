@@ -6,7 +6,7 @@ the acquisition, `step` the next dual. Duals are (trials, constraints).
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -15,6 +15,10 @@ from softbandit.arrays import Array, namespace, project
 
 
 class Dual(Protocol):
+    @property
+    def cap(self) -> float | None:
+        """No price is higher; None if there is no such number."""
+
     def start(self, trials: int) -> Array: ...
 
     def price(self, dual: Array) -> Array: ...
@@ -29,6 +33,10 @@ class ProjectedGradient:
     rho: float
     V: Array  # (m,)
     slack: float
+
+    @property
+    def cap(self) -> float:
+        return self.rho
 
     def start(self, trials: int) -> Array:
         return np.zeros((trials, len(self.V)))
@@ -46,6 +54,7 @@ class VirtualQueue:
 
     V: Array  # (m,)
     slack: float
+    cap: ClassVar[None] = None
 
     def start(self, trials: int) -> Array:
         return np.zeros((trials, len(self.V)))

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 from softbandit import checks
-from softbandit.arrays import Array, DrawCount, Draws, at, first_max, namespace, pick_tied
+from softbandit.arrays import Array, DrawCount, Draws, at, first_max, namespace, pick, unless_alone
 from softbandit.checks import Floats
 from softbandit.errors import ArgumentError, SoftbanditError
 from softbandit.features import Features
@@ -204,18 +204,25 @@ class StepPolicy(Policy):
         posterior: tuple[Any, ...] = self.surrogate.condition(state.posterior, choice.arm, y)
         return posterior
 
-    def _best(self, z: Array, draws: Draws) -> Array:
-        """A maximiser of each row of z, (b, n) -> (b,)."""
-        top = first_max(z)
-        return self._tied(z, top, namespace(z).abs(at(z, top)), draws, top, lambda arm: arm)
+    def _best(self, z: Array, draws: Draws, size: Callable[[Array], Array] | None = None, largest: Any = None) -> Array:
+        """A maximiser of each row of z, (b, n) -> (b,), up to the rounding of the terms that z is made of.
 
-    def _tied(self, z: Array, arm: Array, size: Array, draws: Draws, top: Any, choose: Callable[[Array], Any]) -> Any:
-        """What is chosen of an arm whose z (b, n) is that of `arm` (b,) up to the rounding of terms of that size (b,).
-
-        `top` is what is chosen of `arm` itself.
+        size(arm) (b,) is what those terms amount to at an arm, |z| by default. It is at most `largest`, where that is
+        given: then it need not be worked out unless some value comes that near to the maximum.
         """
-        tied = z >= (at(z, arm) - TIE * size)[:, None]
-        return pick_tied(tied, draws.uniform[:, -1] if self.ties == "random" else None, top, choose)
+        top = first_max(z)
+        highest = at(z, top)
+
+        def tied() -> Array:
+            return near(namespace(z).abs(highest) if size is None else size(top))
+
+        def near(size: Any) -> Array:
+            return z >= (highest - TIE * size)[:, None]
+
+        def picked() -> Array:
+            return pick(tied(), draws.uniform[:, -1] if self.ties == "random" else None)
+
+        return unless_alone(tied() if largest is None else near(largest), top, picked)
 
     def _choice(self, arm: Array, f: Array, g: Array) -> Choice:
         """The choice of arm (b,), with the estimates f (b, n) and g (b, m, n) there."""
