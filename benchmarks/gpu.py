@@ -55,7 +55,7 @@ def many_arms(arms, rank, precisions, explorations):
         for explore in explorations:
             policy = sb.CKB(**problem.settings(), horizon=4096, width_scale=0.2, factors=[features], explore=explore)
             compiling, us = timed(policy, problem, 1, precision)
-            row = f"{us:12.0f}{product:8.0f}{size:11.2f}{compiling:10.1f} s"
+            row = f"{us:12.1f}{product:8.1f}{size:11.2f}{compiling:10.1f} s"
             print(f"ckb-{explore:6}{precision:>9}{rank:8}{row}", flush=True)
 
 
