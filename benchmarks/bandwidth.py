@@ -22,8 +22,8 @@ import numpy as np
 import tables
 from cells import Cell, add_limits, limits, measure, plan
 
-from softbandit.compiled import PACKED
-from softbandit.engines import cores
+from softbandit.simulation.engines import cores
+from softbandit.simulation.jax_engine import PACKED
 
 ARRAY_BYTES = 2**29  # of what is copied, and at least 8 times the largest cache
 REPEATS = 9

@@ -18,10 +18,10 @@ import machine
 import numpy as np
 
 import softbandit as sb
-from softbandit import engines
-from softbandit.baselines.safe import BLOCK_NUMBERS
-from softbandit.compiled import UNROLL
-from softbandit.rounds import Options
+from softbandit.baselines.safe_sets import BLOCK_NUMBERS
+from softbandit.simulation import engines
+from softbandit.simulation.jax_engine import UNROLL
+from softbandit.simulation.rounds import Options
 
 HORIZON = 1024  # powers of two, here and for the rounds that are timed: chunks then have lengths in common
 WIDTH = 0.2  # of what the theory asks for: at its full width most arms tie, at their bounds, in all the rounds timed

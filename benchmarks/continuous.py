@@ -13,10 +13,10 @@ import numpy as np
 from continuous_methods import RUNS, moments
 
 import softbandit as sb
-from softbandit import acquire
-from softbandit.acquire import STARTS
-from softbandit.posterior.budgeted import Budgeted
-from softbandit.posterior.continuous import Exact
+from softbandit.domains import search as acquire
+from softbandit.domains.search import STARTS
+from softbandit.gp.exact import Exact
+from softbandit.gp.nystrom import Budgeted
 
 DIMENSION, LENGTHSCALE, HORIZON = 6, 0.5, 11_000
 TOLD = {"reward_bound": 3, "cost_bound": 3, "noise": 0.1, "horizon": HORIZON, "slater": 0.5, "width_scale": 0.2}

@@ -9,8 +9,8 @@ from botorch.models import ModelListGP, SingleTaskGP
 from botorch.optim import optimize_acqf
 from torch.quasirandom import SobolEngine
 
-from softbandit.acquire import CANDIDATES
-from softbandit.learning import fit
+from softbandit.domains.search import CANDIDATES
+from softbandit.gp.fitting import fit
 
 torch.set_default_dtype(torch.float64)
 

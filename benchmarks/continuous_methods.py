@@ -3,9 +3,9 @@
 import numpy as np
 
 import softbandit as sb
-from softbandit.acquire import Objective, search
-from softbandit.arrays import log_normal_cdf, normal_cdf, normal_pdf
-from softbandit.posterior.continuous import Exact
+from softbandit.backend.operations import log_normal_cdf, normal_cdf, normal_pdf
+from softbandit.domains.search import Objective, search
+from softbandit.gp.exact import Exact
 
 
 def ckb(problem, rounds, seed, **settings):

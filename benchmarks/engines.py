@@ -13,7 +13,7 @@ import jax
 import plain
 
 import softbandit as sb
-from softbandit import engines
+from softbandit.simulation import engines
 
 EXPLORATIONS = ("ucb", "rand", "ts")
 CORES_ROUNDS = 5000  # to send tasks and results to and fro takes as long as a hundred rounds

@@ -10,7 +10,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 import softbandit
-from softbandit.engines import cores
+from softbandit.simulation.engines import cores
 
 CPU = "CPU"
 GPU_CACHES = {"NVIDIA H200": 60 * 2**20}  # bytes of L2, as its driver reports them: JAX does not say

@@ -9,7 +9,7 @@ average may not be, given the queue, and the standard lemma does not apply.
 import numpy as np
 
 import softbandit as sb
-from softbandit.arrays import POLICY, PROBLEM, draw
+from softbandit.backend.arrays import POLICY, PROBLEM, draw
 
 TRIALS, ROUNDS = 20_000, 25
 

@@ -2,15 +2,15 @@ import dataclasses
 import itertools
 import math
 
-import examples_of
-import literal
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from softbandit_tests import examples_of
+from softbandit_tests import paper_formulas as literal
 
 import softbandit as sb
-from softbandit.storage import leaves
+from softbandit.agent_file import leaves
 
 
 def snapshot(agent):

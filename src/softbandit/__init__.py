@@ -2,9 +2,10 @@
 
 from softbandit import baselines, data, problems, theory
 from softbandit.agent import Agent, Decision, HorizonWarning
-from softbandit.arrays import DrawCount, Draws, namespace
-from softbandit.ckb import CKB
-from softbandit.doubling import Doubling
+from softbandit.backend.namespace import namespace
+from softbandit.backend.random import DrawCount, Draws
+from softbandit.domains.parameters import Categorical, Float, Integer, LogFloat
+from softbandit.domains.spaces import Box, Space
 from softbandit.errors import (
     ArgumentError,
     ChecksumError,
@@ -25,7 +26,9 @@ from softbandit.errors import (
     SoftbanditError,
     UnknownNameError,
 )
-from softbandit.explore import (
+from softbandit.gp.fitting import Fit, fit
+from softbandit.gp.kernels import Kernel, Linear, Matern, SquaredExponential, Tabular
+from softbandit.model.explorations import (
     UCB,
     Exploration,
     Gaussian,
@@ -35,16 +38,14 @@ from softbandit.explore import (
     TruncatedGaussian,
     UniformDiscrete,
 )
-from softbandit.kernels import Kernel, Linear, Matern, SquaredExponential, Tabular
-from softbandit.learning import Fit, fit
-from softbandit.metrics import score
-from softbandit.parameters import Categorical, Float, Integer, LogFloat
-from softbandit.practical import Practical
-from softbandit.simulate import simulate
-from softbandit.spaces import Box, Space
-from softbandit.sweep import sweep
+from softbandit.policies.ckb import CKB
+from softbandit.policies.doubling import Doubling
+from softbandit.policies.practical import Practical
+from softbandit.simulation.scores import score
+from softbandit.simulation.simulator import simulate
+from softbandit.simulation.sweeps import sweep
+from softbandit.simulation.trace import ComplaintWarning
 from softbandit.theory.optimum import randomized_optimum
-from softbandit.trace import ComplaintWarning
 
 __version__ = "0.1.0"
 

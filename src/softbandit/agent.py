@@ -9,13 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from softbandit import checks, storage
-from softbandit.arrays import POLICY, Draws, draw, drop_single
-from softbandit.checks import Floats
-from softbandit.ckb import CKB
+from softbandit import agent_file, validation
+from softbandit.backend.namespace import drop_single
+from softbandit.backend.random import POLICY, Draws, draw
+from softbandit.domains.spaces import Domain
 from softbandit.errors import ArgumentError, DecisionError, FeedbackError, FileError, Words
-from softbandit.policy import Choice, Policy, State, StepPolicy
-from softbandit.spaces import Domain
+from softbandit.policies.base import Choice, Policy, State, StepPolicy
+from softbandit.policies.ckb import CKB
+from softbandit.backend.shapes import Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +72,7 @@ class Posterior:
             if points is not None:
                 raise ArgumentError.of("points", "none, on finite arms", points, "Leave them out.")
             return None
-        X = checks.points("points", points)
+        X = validation.points("points", points)
         if X.shape[1] != self._arms.dimension:
             got = Words(f"shape {X.shape}")
             raise ArgumentError.of("points", f"rows of {self._arms.dimension} coordinates", got, "Check the shape.")
@@ -105,7 +106,7 @@ class Agent:
         if not isinstance(policy, Policy):
             raise ArgumentError.of("policy", "a policy", policy, "For example sb.CKB(...).")
         self.policy = policy
-        self.seed = checks.whole("seed", seed, least=0, most=2**64 - 1)
+        self.seed = validation.whole("seed", seed, least=0, most=2**64 - 1)
         self._identity = secrets.randbits(63)  # not of the run: an agent with the same seed is another
         self._told: set[int] = set()
         self._begin(0)
@@ -158,11 +159,11 @@ class Agent:
         """Learn what came of a decision: the reward, and the cost (one a constraint)."""
         m = self.policy.constraints
         choice = self._choice(decision)
-        r = np.array([checks.number("reward", reward, FeedbackError)])
+        r = np.array([validation.number("reward", reward, FeedbackError)])
         if m == 0 and np.size(np.asarray(cost, dtype=object)):
             remedy = "This policy heeds no costs: leave cost out."
             raise FeedbackError.of("cost", "none", cost, remedy)
-        c = checks.each("cost", cost, m, FeedbackError, single=m == 1)[None, :]
+        c = validation.each("cost", cost, m, FeedbackError, single=m == 1)[None, :]
         with np.errstate(over="ignore", invalid="ignore"):
             state = self._stage.policy.update(self._state, choice, r, c)
             usable = self._stage.policy.surrogate.usable(state.posterior)
@@ -178,7 +179,7 @@ class Agent:
         step = self._stage.policy
         if not isinstance(step, CKB) or not step.continuous:
             raise ArgumentError.of("policy", "CKB on a continuous domain", step, "Pass it a Box or a Space.")
-        X = checks.points("points", points)
+        X = validation.points("points", points)
         return np.asarray(step.acquisitions(self._state, self._draws())[0].value(X))
 
     def _draws(self) -> Draws:
@@ -187,18 +188,18 @@ class Agent:
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write all that the agent is to a file. An existing file is replaced only by a whole one."""
-        arrays = {f"state{i}": np.asarray(leaf) for i, leaf in enumerate(storage.leaves(self._state))}
+        arrays = {f"state{i}": np.asarray(leaf) for i, leaf in enumerate(agent_file.leaves(self._state))}
         arrays["told"] = np.array(sorted(self._told), dtype=np.int64)
         header: dict[str, Any] = {"seed": self.seed, "round": self._round, "identity": self._identity}
         factors = self._stage.policy.surrogate.factors
         arrays |= {f"pivots{i}": each.pivots for i, each in enumerate(factors)}
         settings: dict[str, Any] = {}
         try:
-            header |= {"policy": storage.encode(self.policy, settings), "code": None}
+            header |= {"policy": agent_file.encode(self.policy, settings), "code": None}
             arrays |= settings
-        except storage.NotStorable as only_code:
+        except agent_file.NotStorable as only_code:
             header |= {"policy": None, "code": str(only_code)}
-        storage.write(path, header, arrays)
+        agent_file.write(path, header, arrays)
 
     @classmethod
     def load(cls, path: str | PathLike[str], policy: Policy | None = None) -> "Agent":
@@ -207,9 +208,9 @@ class Agent:
         A policy with parts that only code can hold (your own exploration, kernel or width
         function) is not in the file: pass it, built as it was.
         """
-        header, arrays = storage.read(path)
+        header, arrays = agent_file.read(path)
         try:
-            stored = header["policy"] and storage.decode(header["policy"], arrays)
+            stored = header["policy"] and agent_file.decode(header["policy"], arrays)
             if policy is None and stored is None:
                 got = Words(f"one that only code holds, {header['code']}")
                 remedy = "Pass policy=, built as it was when the agent was saved."
@@ -218,26 +219,26 @@ class Agent:
             agent._restore(header, arrays)
         except FileError:
             raise
-        except storage.DAMAGE as error:
+        except agent_file.DAMAGE as error:
             if policy is not None:
                 raise FileError(f"{path} does not fit the policy given: {error}. Build it as it was.") from error
-            raise storage.not_an_agent(path, error) from error
-        if policy is not None and stored is not None and not storage.same(policy, stored):
+            raise agent_file.not_an_agent(path, error) from error
+        if policy is not None and stored is not None and not agent_file.same(policy, stored):
             raise FileError(f"{path} was saved with other settings than the policy given. Leave policy= out.")
         return agent
 
     def _restore(self, header: dict[str, Any], arrays: dict[str, Any]) -> None:
         """The state that was saved, in the basis in which it was saved."""
-        self._begin(checks.whole("round", header["round"], least=0))
-        self._identity = checks.whole("identity", header["identity"], least=0)
+        self._begin(validation.whole("round", header["round"], least=0))
+        self._identity = validation.whole("identity", header["identity"], least=0)
         step = self._stage.policy
         pivots = [arrays[f"pivots{i}"] for i in range(len(step.surrogate.factors))]
         if not all(np.array_equal(p, f.pivots) for p, f in zip(pivots, step.surrogate.factors, strict=True)):
             # Another machine rounds otherwise, and would have chosen others.
             self._stage = self._stage._replace(policy=step.replace(factors=pivots))
             self._state = self._stage.policy.init(trials=1)
-        count = len(list(storage.leaves(self._state)))
-        self._state = storage.refill(self._state, iter([arrays[f"state{i}"] for i in range(count)]))
+        count = len(list(agent_file.leaves(self._state)))
+        self._state = agent_file.refill(self._state, iter([arrays[f"state{i}"] for i in range(count)]))
         self._told = set(arrays["told"].tolist())
 
     def _choice(self, decision: Decision) -> Choice:
@@ -256,10 +257,10 @@ class Agent:
             if isinstance(arms, Domain):
                 arm = arms.point("decision.x", decision.x)
             else:
-                arm = checks.whole("decision.arm", decision.arm, 0, len(arms) - 1)
-            checks.whole("decision.round", decision.round, 0, self._round)
-            f = checks.number("decision.reward_estimate", decision.reward_estimate)
-            g = checks.each("decision.cost_estimate", np.atleast_1d(decision.cost_estimate), m)
+                arm = validation.whole("decision.arm", decision.arm, 0, len(arms) - 1)
+            validation.whole("decision.round", decision.round, 0, self._round)
+            f = validation.number("decision.reward_estimate", decision.reward_estimate)
+            g = validation.each("decision.cost_estimate", np.atleast_1d(decision.cost_estimate), m)
         except ArgumentError as error:
             raise DecisionError(f"{error} A decision must come from this agent's ask(), unchanged.") from None
         return Choice(np.array([arm]), np.array([f]), g[None, :])
@@ -276,7 +277,7 @@ class Agent:
         if np.ndim(among) != 1:
             raise ArgumentError.of("among", "a list of arms", among, "Pass the arms to choose from.")
         mask = np.zeros((1, n), dtype=bool)
-        mask[0, [checks.whole("among", arm, 0, n - 1) for arm in among]] = True
+        mask[0, [validation.whole("among", arm, 0, n - 1) for arm in among]] = True
         if not mask.any():
             raise ArgumentError.of("among", "at least one arm", among, "Pass the arms to choose from.")
         return mask

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import softbandit as sb
-from softbandit.arrays import POLICY, draw
+from softbandit.backend.random import POLICY, draw
 from softbandit.baselines import (
     CONFIG,
     EPBO,

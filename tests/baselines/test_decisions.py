@@ -1,13 +1,13 @@
 """Every method makes the decisions of a literal, loop-by-loop transcription, round by round."""
 
-import literal as direct
-import literal_baselines as literal
 import numpy as np
 import pytest
+from softbandit_tests import baseline_formulas as literal
+from softbandit_tests import paper_formulas as direct
 
 import softbandit as sb
-from softbandit.arrays import POLICY, draw
-from softbandit.baselines.safe import distances
+from softbandit.backend.random import POLICY, draw
+from softbandit.baselines.safe_sets import distances
 
 T = 60
 INSTANCES = [(seed, m, scale) for seed in range(3) for m in (1, 2) for scale in (1.0, 0.2)]

@@ -1,13 +1,13 @@
 import itertools
 import warnings
 
-import examples_of
 import numpy as np
 import pytest
+from softbandit_tests import examples_of
 
 import softbandit as sb
 from softbandit.baselines import CONFIG, GPUCB, PDCBO, POLICIES, RPOL, SGPUCB, SafeOpt, StageOpt, TimeVarying, make
-from softbandit.baselines.safe import steepness
+from softbandit.baselines.safe_sets import steepness
 
 SAFE = {"SafeOpt": (SafeOpt, {}), "SafeOpt, Lipschitz": (SafeOpt, {"lipschitz": "arms"})}
 SAFE |= {"StageOpt": (StageOpt, {}), "StageOpt, Lipschitz": (StageOpt, {"lipschitz": "arms"})}
@@ -217,7 +217,7 @@ def test_the_warning_does_not_depend_on_chunks(monkeypatch):
     policy = examples_of.policy(problem, kind=CONFIG, width_scale=0.02)
     said = []
     for words in (2**20, 1):
-        module = sys.modules["softbandit.simulate"]
+        module = sys.modules["softbandit.simulation.simulator"]
         monkeypatch.setattr(module, "CPU", module.CPU._replace(words=words))
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")

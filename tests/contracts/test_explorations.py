@@ -2,13 +2,13 @@
 
 from dataclasses import is_dataclass
 
-import examples_of
 import numpy as np
 import pytest
+from softbandit_tests import examples_of
 
 import softbandit as sb
-from softbandit import explore
-from softbandit.posterior import finite
+from softbandit.gp import weight_space
+from softbandit.model import explorations as explore
 
 every_exploration = pytest.mark.parametrize(
     "exploration", examples_of.EXPLORATIONS.values(), ids=examples_of.EXPLORATIONS
@@ -63,7 +63,7 @@ def test_to_keep_the_weights_alone_changes_no_estimate(exploration, engine):
     problem = examples_of.problem()
     policies = [examples_of.policy(problem, explore=kind(), width_scale=0.2) for kind in (Whole, Alone)]
     kept = [type(policy.init(trials=1).posterior[0]) for policy in policies]
-    assert kept == [finite.Finite, finite.Weights]
+    assert kept == [weight_space.Finite, weight_space.Weights]
     whole, alone = (sb.simulate(policy, problem, trials=3, engine=engine, rounds=40) for policy in policies)
     np.testing.assert_array_equal(whole.arms, alone.arms)
     np.testing.assert_allclose(whole.cost_estimates, alone.cost_estimates, atol=1e-10)
@@ -71,7 +71,7 @@ def test_to_keep_the_weights_alone_changes_no_estimate(exploration, engine):
 
 def estimate_after(policy, block, sign, draws):
     group = policy.surrogate.groups[0]
-    state = finite.prior(group.features, outputs=1, trials=1)
-    state = finite.condition(group.features, 1.0, state, np.array([3]), np.array([[sign * 0.8]]))
-    belief = finite.Belief(group.features, state, slice(None))
+    state = weight_space.prior(group.features, outputs=1, trials=1)
+    state = weight_space.condition(group.features, 1.0, state, np.array([3]), np.array([[sign * 0.8]]))
+    belief = weight_space.Belief(group.features, state, slice(None))
     return block.exploration.estimate(belief, np.full((1, 1, 1), sign), draws)

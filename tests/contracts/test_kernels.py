@@ -1,11 +1,11 @@
 """What every kernel must do."""
 
-import examples_of
 import numpy as np
 import pytest
+from softbandit_tests import examples_of
 
-from softbandit import kernels
 from softbandit.errors import KernelError
+from softbandit.gp import kernels
 
 every_kernel = pytest.mark.parametrize(("kernel", "X"), examples_of.KERNELS.values(), ids=examples_of.KERNELS)
 

@@ -4,14 +4,14 @@ import importlib
 import pkgutil
 import sys
 
-import examples_of
 import numpy as np
 import pytest
+from softbandit_tests import examples_of
 
 import softbandit as sb
-from softbandit.policy import Policy
+from softbandit.policies.base import Policy
 
-module = sys.modules["softbandit.simulate"]  # the function of that name hides the module
+module = sys.modules["softbandit.simulation.simulator"]  # the function of that name hides the module
 FIELDS = ("arms", "rewards", "costs", "dual", "reward_estimates", "cost_estimates")
 ABSTRACT = {"StepPolicy", "WrappedPolicy", "Unconstrained", "Memoryless", "Seeded", "SafePolicy"}
 ON_SPACES = {"Practical"}  # which has no arms to be tried here: see test_practical.py

@@ -3,12 +3,12 @@
 import inspect
 import typing
 
-import examples_of
 import numpy as np
 import pytest
+from softbandit_tests import examples_of
 
 import softbandit as sb
-from softbandit.arrays import PROBLEM, Draws, draw
+from softbandit.backend.random import PROBLEM, Draws, draw
 
 MADE = {name: make() for name, make in examples_of.PROBLEMS.items()}
 FIELDS = ("arms", "reward", "cost", "noise", "reward_bound", "cost_bound", "slater", "contexts", "name", "source")

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 import scipy.io
-from data_files import SOME_PRICES, some_readings, write_csv, write_mat
+from softbandit_tests.data_files import SOME_PRICES, some_readings, write_csv, write_mat
 
 import softbandit as sb
 from softbandit.data import load_prices, load_sensors

@@ -3,11 +3,11 @@ import re
 
 import numpy as np
 import pytest
-from data_files import SOME_PRICES, some_readings, write_csv, write_mat
+from softbandit_tests.data_files import SOME_PRICES, some_readings, write_csv, write_mat
 
 import softbandit as sb
 from softbandit.data import KNOWN, SENSORS, STOCKS, identify, simulated_office
-from softbandit.data.places import cache_folder
+from softbandit.data.folders import cache_folder
 
 pytestmark = pytest.mark.usefixtures("empty_cache")
 

@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from experiments.tiny import tiny
+from softbandit_tests.tiny_experiment import tiny
 
 import softbandit as sb
 from softbandit.experiments.cells import arms_tried, cells, checkpoints, engine, join, maximiser, play, prepare

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from experiments.tiny import tiny
+from softbandit_tests.tiny_experiment import tiny
 
 from softbandit.experiments import claims as c
 from softbandit.experiments import judges as j

@@ -1,10 +1,10 @@
 import sys
 
-import examples_of
 import pytest
+from softbandit_tests import examples_of
 
 import softbandit as sb
-from softbandit.experiments.compare import compare
+from softbandit.experiments.comparison import compare
 from softbandit.experiments.figures import overview
 
 

@@ -3,7 +3,7 @@ import html.parser
 import re
 
 import pytest
-from experiments.tiny import tiny
+from softbandit_tests.tiny_experiment import tiny
 
 import softbandit as sb
 from softbandit.experiments import claims, figures_results, judges, reproduce, runner

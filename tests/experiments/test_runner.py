@@ -7,7 +7,7 @@ import time
 from dataclasses import replace
 
 import pytest
-from experiments.tiny import tiny, written
+from softbandit_tests.tiny_experiment import tiny, written
 
 import softbandit as sb
 from softbandit.experiments import reproduce, runner

@@ -4,7 +4,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from experiments.tiny import TINY, TOML, tiny, written
+from softbandit_tests.tiny_experiment import TINY, TOML, tiny, written
 
 import softbandit as sb
 from softbandit.experiments.figures_check import check_figures

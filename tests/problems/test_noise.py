@@ -3,7 +3,7 @@ import pytest
 from scipy import stats
 
 import softbandit as sb
-from softbandit.arrays import PROBLEM, draw
+from softbandit.backend.random import PROBLEM, draw
 
 COUNT = 40_000
 KS = 1.95 / np.sqrt(COUNT)  # the Kolmogorov-Smirnov distance exceeds this with probability 1e-3, by chance alone

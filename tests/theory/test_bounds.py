@@ -1,14 +1,14 @@
 import itertools
 import math
 
-import examples_of
 import numpy as np
 import pytest
+from softbandit_tests import examples_of
 
 import softbandit as sb
-from softbandit.arrays import POLICY, PROBLEM, draw
+from softbandit.backend.random import POLICY, PROBLEM, draw
+from softbandit.model.widths import TheoryWidth
 from softbandit.theory import Setting, Trial, certify, theorem_1, theorem_2
-from softbandit.theory.widths import TheoryWidth
 
 SETTING = Setting(
     horizon=400,

@@ -1,8 +1,8 @@
 import json
 
-import examples_of
 import numpy as np
 import pytest
+from softbandit_tests import examples_of
 
 import softbandit as sb
 from softbandit.theory import norm_on_arms

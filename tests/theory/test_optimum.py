@@ -1,11 +1,11 @@
 import itertools
 
-import examples_of
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
+from softbandit_tests import examples_of
 
 import softbandit as sb
 from softbandit.theory.optimum import largest_margin, optimal_dual, slater_condition

@@ -1,7 +1,7 @@
 """The competitors, behind the same interface as CKB. One algorithm a file; `softbandit policies` lists them."""
 
 from softbandit.baselines.cei import ConstrainedEI
-from softbandit.baselines.config import CONFIG
+from softbandit.baselines.config_algorithm import CONFIG
 from softbandit.baselines.epbo import EPBO
 from softbandit.baselines.gp_ts import GPTS
 from softbandit.baselines.gp_ucb import GPUCB

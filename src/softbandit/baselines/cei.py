@@ -3,9 +3,12 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from softbandit.arrays import Array, Draws, log_normal_cdf, namespace, normal_cdf, normal_pdf, restrict
+from softbandit.backend.namespace import namespace, restrict
+from softbandit.backend.operations import log_normal_cdf, normal_cdf, normal_pdf
+from softbandit.backend.random import Draws
+from softbandit.backend.shapes import Array
 from softbandit.baselines.memoryless import Memoryless
-from softbandit.policy import About, Choice, State
+from softbandit.policies.base import About, Choice, State
 
 TINY = 1e-300  # stands for a standard deviation of 0
 

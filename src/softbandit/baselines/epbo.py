@@ -3,12 +3,14 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from softbandit import checks
-from softbandit.arrays import Array, Draws, namespace, restrict
+from softbandit import validation
+from softbandit.backend.namespace import namespace, restrict
+from softbandit.backend.random import Draws
+from softbandit.backend.shapes import Array
 from softbandit.baselines.memoryless import Memoryless
 from softbandit.errors import ArgumentError
-from softbandit.policy import About, Choice, State
-from softbandit.theory.slater import slater_margin
+from softbandit.policies.base import About, Choice, State
+from softbandit.policies.dual_settings import slater_margin
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +42,7 @@ class EPBO(Memoryless):
         if self.penalty is None and self.slater is None and self.constraints:
             raise ArgumentError.of("penalty", "a number above 0", None, "Pass it, or else slater.")
         default = 4 * float(self.bounds[0, 0]) / slater_margin(self.slater) if self.slater is not None else 1.0
-        put("penalty", default if self.penalty is None else checks.positive("penalty", self.penalty))
+        put("penalty", default if self.penalty is None else validation.positive("penalty", self.penalty))
 
     def decide(self, state: State, draws: Draws, among: Array | None = None) -> Choice:
         xp = namespace(state.dual)

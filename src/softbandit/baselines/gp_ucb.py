@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from softbandit.baselines.unconstrained import Unconstrained
-from softbandit.policy import About
+from softbandit.policies.base import About
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,8 +4,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from softbandit.arrays import Array, Draws, namespace, restrict
-from softbandit.policy import Choice, State, StepPolicy
+from softbandit.backend.namespace import namespace, restrict
+from softbandit.backend.random import Draws
+from softbandit.backend.shapes import Array
+from softbandit.policies.base import Choice, State, StepPolicy
 
 
 @dataclass(frozen=True, eq=False)

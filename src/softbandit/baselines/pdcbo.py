@@ -5,9 +5,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from softbandit import checks
-from softbandit.arrays import Array, Draws, namespace, restrict, weighted
-from softbandit.policy import About, Choice, State, StepPolicy
+from softbandit import validation
+from softbandit.backend.namespace import namespace, restrict, weighted_sum
+from softbandit.backend.random import Draws
+from softbandit.backend.shapes import Array
+from softbandit.policies.base import About, Choice, State, StepPolicy
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,8 +46,8 @@ class PDCBO(StepPolicy):
 
     def __post_init__(self) -> None:
         put = self._settle()
-        put("step", self.horizon**-0.5 if self.step is None else checks.positive("step", self.step))
-        put("slack", checks.nonnegative("slack", self.slack))
+        put("step", self.horizon**-0.5 if self.step is None else validation.positive("step", self.step))
+        put("slack", validation.nonnegative("slack", self.slack))
 
     def init(self, trials: int) -> State:
         return State(0, np.zeros((trials, self.constraints)), self.surrogate.prior(trials))

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from softbandit.baselines.cei import ConstrainedEI
-from softbandit.baselines.config import CONFIG
+from softbandit.baselines.config_algorithm import CONFIG
 from softbandit.baselines.epbo import EPBO
 from softbandit.baselines.gp_ts import GPTS
 from softbandit.baselines.gp_ucb import GPUCB
@@ -17,11 +17,11 @@ from softbandit.baselines.scbo import ConstrainedTS
 from softbandit.baselines.sgp_ucb import SGPUCB
 from softbandit.baselines.stageopt import StageOpt
 from softbandit.baselines.time_varying import TimeVarying
-from softbandit.checks import named
-from softbandit.ckb import CKB
-from softbandit.doubling import Doubling
 from softbandit.errors import UnknownNameError
-from softbandit.policy import About, Policy
+from softbandit.policies.base import About, Policy
+from softbandit.policies.ckb import CKB
+from softbandit.policies.doubling import Doubling
+from softbandit.validation import named
 
 
 def _ckb(explore: str) -> Callable[..., Policy]:

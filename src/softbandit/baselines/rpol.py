@@ -5,8 +5,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from softbandit.arrays import Array, Draws, namespace, restrict, weighted
-from softbandit.policy import About, Choice, State, StepPolicy
+from softbandit.backend.namespace import namespace, restrict, weighted_sum
+from softbandit.backend.random import Draws
+from softbandit.backend.shapes import Array
+from softbandit.policies.base import About, Choice, State, StepPolicy
 
 
 @dataclass(frozen=True, eq=False)

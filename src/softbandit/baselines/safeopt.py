@@ -3,9 +3,10 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from softbandit.arrays import Array, Draws
-from softbandit.baselines.safe import SafePolicy
-from softbandit.policy import About, Choice, State
+from softbandit.backend.random import Draws
+from softbandit.backend.shapes import Array
+from softbandit.baselines.safe_sets import SafePolicy
+from softbandit.policies.base import About, Choice, State
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,9 +4,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from softbandit.arrays import Array, Draws
+from softbandit.backend.random import Draws
+from softbandit.backend.shapes import Array
 from softbandit.baselines.memoryless import Memoryless
-from softbandit.policy import About, Choice, State
+from softbandit.policies.base import About, Choice, State
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,12 +6,16 @@ from typing import ClassVar
 
 import numpy as np
 
-from softbandit import checks
-from softbandit.arrays import Array, DrawCount, Draws, branch, namespace, pick, restrict
-from softbandit.baselines.seeded import Seeded
-from softbandit.checks import Floats
+from softbandit import validation
+from softbandit.backend.namespace import namespace, restrict
+from softbandit.backend.operations import branch
+from softbandit.backend.random import DrawCount, Draws
+from softbandit.backend.shapes import Array
+from softbandit.backend.ties import pick
+from softbandit.baselines.safe_seed import Seeded
 from softbandit.errors import ArgumentError, Words
-from softbandit.policy import About, Choice, State
+from softbandit.policies.base import About, Choice, State
+from softbandit.backend.shapes import Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +74,7 @@ class SGPUCB(Seeded):
         if self.initial_rounds is None:
             return math.isqrt(self.horizon)
         if self.initial_rounds != "features":
-            return checks.whole("initial_rounds", self.initial_rounds, least=0)
+            return validation.whole("initial_rounds", self.initial_rounds, least=0)
         costs = [group.features for group, _ in self.surrogate.by_output()[1:]]
         return max(self._seen_after(each.phi[self.known_safe]) for each in costs)
 

@@ -3,10 +3,13 @@
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from softbandit import checks
-from softbandit.arrays import Array, Draws, branch, namespace, restrict
-from softbandit.baselines.safe import SafePolicy
-from softbandit.policy import About, Choice, State
+from softbandit import validation
+from softbandit.backend.namespace import namespace, restrict
+from softbandit.backend.operations import branch
+from softbandit.backend.random import Draws
+from softbandit.backend.shapes import Array
+from softbandit.baselines.safe_sets import SafePolicy
+from softbandit.policies.base import About, Choice, State
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +40,7 @@ class StageOpt(SafePolicy):
     def __post_init__(self) -> None:
         put = self._settle_safety()
         rounds = -(-self.horizon // 10) if self.stage_rounds is None else self.stage_rounds
-        put("expanding", checks.whole("stage_rounds", rounds, least=0))
+        put("expanding", validation.whole("stage_rounds", rounds, least=0))
 
     def decide(self, state: State, draws: Draws, among: Array | None = None) -> Choice:
         choice: Choice = branch(

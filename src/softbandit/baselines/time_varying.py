@@ -3,10 +3,10 @@
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from softbandit import checks
-from softbandit.ckb import CKB
+from softbandit import validation
 from softbandit.errors import ArgumentError
-from softbandit.policy import About, Stage, WrappedPolicy
+from softbandit.policies.base import About, Stage, WrappedPolicy
+from softbandit.policies.ckb import CKB
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +38,7 @@ class TimeVarying(WrappedPolicy):
         self._wrap()
         if not isinstance(self.policy, CKB):
             raise ArgumentError.of("policy", "a CKB", type(self.policy).__name__, "For example sb.CKB(...).")
-        checks.whole("every", self.every, least=1)
+        validation.whole("every", self.every, least=1)
         object.__setattr__(self, "horizon", self.policy.horizon)
 
     def stage(self, round: int) -> Stage:

@@ -6,8 +6,8 @@ from rich.text import Text
 
 from softbandit import __version__
 from softbandit.baselines import POLICIES
-from softbandit.cli.data import data
-from softbandit.cli.demo import demo
+from softbandit.cli.data_files import data
+from softbandit.cli.demonstration import demo
 from softbandit.cli.experiments import reproduce, run
 from softbandit.cli.shared import console
 

@@ -12,16 +12,16 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
-from softbandit import checks
+from softbandit import validation
 from softbandit.cli.shared import console, explained
-from softbandit.engines import cores
 from softbandit.experiments import reproduce as steps
 from softbandit.experiments.claims import CONDITIONALLY, FAILS, HOLDS, UNJUDGED, Verdict
 from softbandit.experiments.report import notes
 from softbandit.experiments.runner import Outcome, work
 from softbandit.experiments.spec import Experiment, load
 from softbandit.experiments.statistics import interval, units
-from softbandit.pool import connection
+from softbandit.simulation.engines import cores
+from softbandit.simulation.worker_pool import connection
 
 COLOURS = {HOLDS: "green", CONDITIONALLY: "yellow", FAILS: "red", UNJUDGED: "dim"}
 
@@ -81,7 +81,7 @@ def _command() -> str:
 
 def _execute(specs: Sequence[Experiment], out: Path, data: str | None, backend: str, jobs: int | None) -> list[Outcome]:
     """Run with a bar for all the work, and a line for each experiment as it is done."""
-    processes = checks.whole("jobs", cores() if jobs is None else jobs, least=1)
+    processes = validation.whole("jobs", cores() if jobs is None else jobs, least=1)
     connection(backend)
     with _bar() as bar:
         task = bar.add_task("checking", total=sum(map(work, specs)))
@@ -133,4 +133,4 @@ def _print_scores(outcome: Outcome) -> None:
 
 
 def _positive(what: str, value: int | None) -> int | None:
-    return None if value is None else checks.whole(what, value, least=1)
+    return None if value is None else validation.whole(what, value, least=1)

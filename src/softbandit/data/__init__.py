@@ -3,11 +3,11 @@
 Fetching is in `softbandit.data.fetch`, which brings in the standard library's network modules.
 """
 
-from softbandit.data.known import KNOWN, Known
+from softbandit.data.catalogue import KNOWN, Known
 from softbandit.data.loaders import Prices, Readings, load_prices, load_sensors
-from softbandit.data.office import simulated_office
-from softbandit.data.panel import sp500_panel
+from softbandit.data.office_simulation import simulated_office
 from softbandit.data.sources import SENSORS, STOCKS, Origin, Source, identify
+from softbandit.data.sp500 import sp500_panel
 
 __all__ = [
     "KNOWN",

@@ -11,14 +11,14 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
-from softbandit import checks
-from softbandit.checks import Floats
-from softbandit.data.known import KNOWN, Known
+from softbandit import validation
+from softbandit.data.catalogue import KNOWN, Known
+from softbandit.data.folders import VARIABLE, Place, place
 from softbandit.data.loaders import Prices, Readings, parse_prices, parse_sensors, read
-from softbandit.data.office import simulated_office
-from softbandit.data.panel import sp500_panel
-from softbandit.data.places import VARIABLE, Place, place
+from softbandit.data.office_simulation import simulated_office
+from softbandit.data.sp500 import sp500_panel
 from softbandit.errors import ArgumentError, DataError
+from softbandit.backend.shapes import Floats
 
 ORIGINAL, STAND_IN, OWN_FILE = "original", "stand-in", "own file"
 OK, DIFFERS, ABSENT = "ok", "differs", "absent"
@@ -160,4 +160,4 @@ def identify(name: str, data: Where = None, path: Where = None) -> dict[str, str
     >>> found["kind"], found["path"], len(found["sha256"])
     ('stand-in', None, 64)
     """
-    return asdict(checks.named("data", name, SOURCES).choose(data, path)[1])
+    return asdict(validation.named("data", name, SOURCES).choose(data, path)[1])

@@ -18,16 +18,17 @@ from typing import Any
 
 import numpy as np
 
-from softbandit import checks, explore
+from softbandit import validation
 from softbandit.baselines import POLICIES, make
-from softbandit.baselines.seeded import Seeded
-from softbandit.checks import named
+from softbandit.baselines.safe_seed import Seeded
 from softbandit.errors import ArgumentError, SafeSeedError, SoftbanditError, Words
-from softbandit.policy import Policy
+from softbandit.model import explorations as explore
+from softbandit.model.widths import checked_confidence
+from softbandit.policies.base import Policy
+from softbandit.policies.dual_settings import dual_cap, inverse_step
 from softbandit.problems import registry
 from softbandit.problems.problem import Problem
-from softbandit.theory.slater import dual_cap, inverse_step
-from softbandit.theory.widths import checked_confidence
+from softbandit.validation import named
 
 LAWS = {
     "gaussian": explore.Gaussian,
@@ -80,11 +81,11 @@ def _worked_out(name: str, settings: dict[str, Any], problem: Problem, seed: int
     if isinstance(kind, type) and issubclass(kind, Seeded):
         settings["safe"] = safe_arm(problem, settings.get("safe", "median"), seed)
     if "slack_share" in settings:
-        settings["slack"] = checks.nonnegative("slack_share", settings.pop("slack_share")) * problem.slater
+        settings["slack"] = validation.nonnegative("slack_share", settings.pop("slack_share")) * problem.slater
     if "cap" in settings:
         usual = dual_cap(None, problem.reward_bound, problem.slater, True)
         settings["V"] = inverse_step(None, np.atleast_1d(problem.cost_bound), settings["horizon"], usual)
-        settings["rho"] = checks.positive("cap", settings.pop("cap"))
+        settings["rho"] = validation.positive("cap", settings.pop("cap"))
     if settings.get("width") == "without gain":
         settings["width"] = width_without_gain(problem, checked_confidence(settings.get("confidence", 0.1)))
     if isinstance(settings.get("explore"), Mapping):
@@ -107,7 +108,7 @@ def safe_arm(problem: Problem, which: Any, seed: int = 0) -> Any:
     if not len(feasible):
         raise SafeSeedError.of("safe", "an arm that is feasible", Words("none"), "Leave this policy out.")
     drawn = int(np.random.default_rng([seed, 1]).integers(len(feasible)))
-    return int(feasible[checks.named("safe", which, {"safest": 0, "median": len(feasible) // 2, "random": drawn})])
+    return int(feasible[validation.named("safe", which, {"safest": 0, "median": len(feasible) // 2, "random": drawn})])
 
 
 def width_without_gain(problem: Problem, confidence: float) -> list[float]:

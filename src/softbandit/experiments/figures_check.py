@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from softbandit import checks
+from softbandit import validation
 from softbandit.errors import ArgumentError, Words
 from softbandit.experiments.spec import Experiment
 from softbandit.experiments.tables import METRICS
@@ -28,9 +28,9 @@ def check_figures(spec: Experiment) -> None:
             raise ArgumentError.of(where, "a table", figure, f"Write it as [figures.{name}].")
         if not re.fullmatch(r"[\w-]+", name):
             raise ArgumentError.of(where, "a name of letters, digits, - and _", name, "It becomes a file's name.")
-        checks.named(f"{where} kind", figure.get("kind"), NEEDS)
+        validation.named(f"{where} kind", figure.get("kind"), NEEDS)
         for key in figure:
-            checks.named(where, key, dict.fromkeys(KEYS))
+            validation.named(where, key, dict.fromkeys(KEYS))
         _check_figure(where, figure, spec)
 
 
@@ -42,7 +42,7 @@ def _check_figure(where: str, figure: Mapping[str, Any], spec: Experiment) -> No
         )
     if not isinstance(figure.get("title", ""), str):
         raise ArgumentError.of(f"{where} title", "text", figure["title"], "Write it in quotes.")
-    checks.named(f"{where} log", figure.get("log", "none"), dict.fromkeys(["none", "x", "y", "xy"]))
+    validation.named(f"{where} log", figure.get("log", "none"), dict.fromkeys(["none", "x", "y", "xy"]))
     for key in NEEDS[figure["kind"]]:
         if not figure.get(key):
             raise ArgumentError.of(where, f"{key} for a figure of this kind", Words("none"), f"Write {key} = ....")
@@ -56,4 +56,4 @@ def _check_figure(where: str, figure: Mapping[str, Any], spec: Experiment) -> No
         if not isinstance(given, (str, list)) or (key == "x" and not isinstance(given, str) and "x" in figure):
             raise ArgumentError.of(f"{where} {key}", "a name, or a list of names", given, "Write it in quotes.")
         for one in [given] if isinstance(given, str) else given:
-            checks.named(f"{where} {key}", one, options)
+            validation.named(f"{where} {key}", one, options)

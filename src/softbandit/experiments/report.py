@@ -7,11 +7,11 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from softbandit.atomic_write import replacing
 from softbandit.experiments.claims import CONDITIONALLY, FAILS, HOLDS, UNJUDGED, Verdict
 from softbandit.experiments.runner import Outcome
 from softbandit.experiments.statistics import interval, units
 from softbandit.experiments.tables import METRICS, Table, label
-from softbandit.files import replacing
 
 BADGES = {HOLDS: "good", CONDITIONALLY: "partly", FAILS: "bad", UNJUDGED: "none"}
 STYLE = """

@@ -5,7 +5,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from softbandit import checks
+from softbandit import validation
+from softbandit.atomic_write import replacing
 from softbandit.errors import FileError
 from softbandit.experiments import figures_results
 from softbandit.experiments.claims import Verdict, judge
@@ -14,7 +15,6 @@ from softbandit.experiments.figures_check import check_figures
 from softbandit.experiments.report import write_report
 from softbandit.experiments.runner import Outcome, check, earlier, run, write_json
 from softbandit.experiments.spec import Experiment, load
-from softbandit.files import replacing
 
 FOLDER = Path(__file__).parent / "paper"
 PAPER = (
@@ -48,7 +48,7 @@ def paper(quick: bool = False, trials: int | None = None) -> list[Experiment]:
 def chosen(specs: Sequence[Experiment], only: Sequence[str]) -> list[Experiment]:
     """Those named, by their own name or by a figure's; all, if none is."""
     of = {name: spec.name for spec in specs for name in (spec.name, *spec.figures)}
-    names = {checks.named("--only", name, of) for name in only} or {spec.name for spec in specs}
+    names = {validation.named("--only", name, of) for name in only} or {spec.name for spec in specs}
     return [spec for spec in specs if spec.name in names]
 
 

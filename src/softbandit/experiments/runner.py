@@ -19,13 +19,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import softbandit
+from softbandit.atomic_write import replacing
 from softbandit.errors import FileError, SoftbanditError
 from softbandit.experiments.build import forget_problems
 from softbandit.experiments.cells import Cell, cells, engine, join, play, prepare
 from softbandit.experiments.spec import Experiment
 from softbandit.experiments.tables import Table
-from softbandit.files import replacing
-from softbandit.pool import run_all
+from softbandit.simulation.worker_pool import run_all
 
 PRESENTATION = ("cli", "__main__.py", "experiments/claims", "experiments/figures", "experiments/report")
 """Code that shows numbers and makes none: a change there runs nothing again."""

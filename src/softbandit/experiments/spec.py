@@ -39,7 +39,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from softbandit import checks
+from softbandit import validation
 from softbandit.baselines import POLICIES
 from softbandit.errors import ArgumentError, FileError, UnknownNameError, Words
 from softbandit.experiments.tables import METRICS, label
@@ -128,11 +128,11 @@ def _check(where: str, chosen: Mapping[str, Any]) -> None:
         if not isinstance(chosen.get(key, ""), str):
             raise ArgumentError.of(f"{where}, {key}", "text", chosen[key], "Write it in quotes.")
     for key in ("horizon", "trials", "instances", "points"):
-        checks.whole(f"{where}, {key}", chosen.get(key, 1), least=1, most=10**9)
-    checks.whole(f"{where}, seed", chosen.get("seed", 0), least=0)
-    checks.named(f"{where}, measure", chosen.get("measure", "scores"), dict.fromkeys(MEASURES))
-    checks.named(f"{where}, engine", chosen.get("engine", "auto"), dict.fromkeys(ENGINES))
-    checks.named(f"{where}, [problem] kind", chosen["problem"].get("kind"), PROBLEMS)
+        validation.whole(f"{where}, {key}", chosen.get(key, 1), least=1, most=10**9)
+    validation.whole(f"{where}, seed", chosen.get("seed", 0), least=0)
+    validation.named(f"{where}, measure", chosen.get("measure", "scores"), dict.fromkeys(MEASURES))
+    validation.named(f"{where}, engine", chosen.get("engine", "auto"), dict.fromkeys(ENGINES))
+    validation.named(f"{where}, [problem] kind", chosen["problem"].get("kind"), PROBLEMS)
     if "seed" in chosen["problem"] and chosen.get("instances", 1) > 1:
         remedy = "Write seed at the top: the instances' problems have seeds seed, seed + 1, ..."
         raise ArgumentError.of(f"{where}, [problem] seed", "none with several instances", chosen["problem"], remedy)
@@ -178,8 +178,8 @@ def _check_policies(where: str, policies: Mapping[str, Any], grid: Mapping[str, 
         place = f"{where}, [policies.{name}]"
         if not isinstance(own, Mapping):
             raise ArgumentError.of(place, "a table", own, f"Write it as [policies.{name}].")
-        checks.named(f"{place} policy", own.get("policy", name), POLICIES)
+        validation.named(f"{place} policy", own.get("policy", name), POLICIES)
         for key, values in _table(place, own, "only").items():
-            checks.named(f"{place} only", key, grid)
+            validation.named(f"{place} only", key, grid)
             if not isinstance(values, list) or not set(map(label, values)) & set(map(label, grid[key])):
                 raise ArgumentError.of(f"{place} only {key}", f"some of {grid[key]}", values, "List some of them.")

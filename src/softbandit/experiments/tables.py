@@ -14,8 +14,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from softbandit.atomic_write import replacing
 from softbandit.errors import FileError, UnknownNameError
-from softbandit.files import replacing
 
 METRICS = ("regret", "strong_regret", "violation", "positive_violation", "violated_rounds", "arms_tried")
 NUMBERS = ("instance", "trial", "round", *METRICS, "microseconds")

@@ -1,14 +1,14 @@
 """What is being optimised: functions, how they are observed, and what a policy may know of them."""
 
-from softbandit.problems.cloud import cloud, cloud_configurations
+from softbandit.problems.cloud_service import cloud, cloud_configurations
+from softbandit.problems.light_sensors import sensors
 from softbandit.problems.noise import GaussianNoise, Noise, ResampledNoise, StudentNoise, UniformNoise
+from softbandit.problems.power_control import channel_gains, wireless
 from softbandit.problems.problem import Problem
-from softbandit.problems.rkhs import rkhs
-from softbandit.problems.sensors import sensors
-from softbandit.problems.space import SpaceProblem, rkhs_on
-from softbandit.problems.standard import STANDARD, Standard, standard
-from softbandit.problems.stocks import stocks
-from softbandit.problems.wireless import channel_gains, wireless
+from softbandit.problems.space_problem import SpaceProblem, rkhs_on
+from softbandit.problems.standard_functions import STANDARD, Standard, standard
+from softbandit.problems.stock_prices import stocks
+from softbandit.problems.synthetic import rkhs
 
 __all__ = [
     "STANDARD",

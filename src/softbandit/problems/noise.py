@@ -13,10 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from softbandit import checks
-from softbandit.arrays import Array, DrawCount, Draws, namespace
-from softbandit.checks import Floats
+from softbandit import validation
+from softbandit.backend.namespace import namespace
+from softbandit.backend.random import DrawCount, Draws
+from softbandit.backend.shapes import Array
 from softbandit.errors import ArgumentError, Words
+from softbandit.backend.shapes import Floats
 
 
 class Noise(ABC):
@@ -67,7 +69,7 @@ class StudentNoise(Noise):
     freedom: float = 3.0
 
     def __post_init__(self) -> None:
-        if not checks.positive("freedom", self.freedom) > 2:
+        if not validation.positive("freedom", self.freedom) > 2:
             remedy = "With 2 or fewer the standard deviation is infinite."
             raise ArgumentError.of("freedom", "a number above 2", self.freedom, remedy)
 
@@ -136,4 +138,4 @@ NOISES: dict[str, Noise] = {"gaussian": GaussianNoise(), "uniform": UniformNoise
 
 def as_noise(what: str, value: Any) -> Noise:
     """A law, or the one that a name stands for."""
-    return value if isinstance(value, Noise) else checks.named(what, value, NOISES)
+    return value if isinstance(value, Noise) else validation.named(what, value, NOISES)

@@ -6,14 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from softbandit import checks
-from softbandit.arrays import Array, DrawCount, Draws, drop_single, namespace
-from softbandit.checks import Floats
+from softbandit import validation
+from softbandit.backend.namespace import drop_single, namespace
+from softbandit.backend.random import DrawCount, Draws
+from softbandit.backend.shapes import Array
 from softbandit.errors import ArgumentError, Words
-from softbandit.kernels import Kernel
+from softbandit.gp.kernels import Kernel
+from softbandit.policies.dual_settings import slater_margin
 from softbandit.problems.noise import GaussianNoise, Noise, ResampledNoise
 from softbandit.theory.optimum import functions
-from softbandit.theory.slater import slater_margin
+from softbandit.backend.shapes import Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +42,7 @@ class Problem:
 
     def __post_init__(self) -> None:
         put = partial(object.__setattr__, self)
-        put("arms", checks.points("arms", self.arms))
+        put("arms", validation.points("arms", self.arms))
         f, g = functions(self.reward, self.cost)
         if len(f) != len(self.arms):
             got = Words(f"{len(f)} rewards")
@@ -48,13 +50,13 @@ class Problem:
         put("_values", np.column_stack([f, g]))
         put("reward", self._values[:, 0])
         put("cost", drop_single(self._values[:, 1:]))
-        checks.nonnegative("noise", self.noise)
-        checks.positive("reward_bound", self.reward_bound)
-        checks.each_above("cost_bound", self.cost_bound, g.shape[1], least=0.0, strict=True)
+        validation.nonnegative("noise", self.noise)
+        validation.positive("reward_bound", self.reward_bound)
+        validation.each_above("cost_bound", self.cost_bound, g.shape[1], least=0.0, strict=True)
         slater_margin(self.slater)
         self._check_law()
         if self.contexts is not None:
-            labels = checks.points("contexts", np.reshape(self.contexts, (-1, 1)))[:, 0]
+            labels = validation.points("contexts", np.reshape(self.contexts, (-1, 1)))[:, 0]
             if len(labels) != len(self.arms):
                 got = Words(f"{len(labels)}")
                 raise ArgumentError.of("contexts", f"one for each of {len(self.arms)} arms", got, "Check the shape.")

@@ -2,7 +2,7 @@
 
 import math
 
-from softbandit import checks
+from softbandit import validation
 
 
 def erlang_c(servers: int, load: float) -> float:
@@ -14,7 +14,7 @@ def erlang_c(servers: int, load: float) -> float:
     >>> round(erlang_c(2, 1.0), 12)
     0.333333333333
     """
-    s, a = checks.whole("servers", servers, least=1), checks.positive("load", load)
+    s, a = validation.whole("servers", servers, least=1), validation.positive("load", load)
     if a >= s:
         return 1.0
     B = 1.0
@@ -33,8 +33,8 @@ def late_share(limit: float, servers: int, rate: float, service: float) -> float
     >>> round(late_share(3.0, servers=1, rate=0.5, service=1.0), 12), round(math.exp(-(1 - 0.5) * 3.0), 12)
     (0.223130160148, 0.223130160148)
     """
-    t, s = checks.positive("limit", limit), checks.whole("servers", servers, least=1)
-    lam, mu = checks.positive("rate", rate), 1 / checks.positive("service", service)
+    t, s = validation.positive("limit", limit), validation.whole("servers", servers, least=1)
+    lam, mu = validation.positive("rate", rate), 1 / validation.positive("service", service)
     theta = s * mu - lam
     if theta <= 0:
         return 1.0

@@ -4,14 +4,14 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from softbandit.checks import named
 from softbandit.errors import UnknownNameError
-from softbandit.problems.cloud import cloud
+from softbandit.problems.cloud_service import cloud
+from softbandit.problems.light_sensors import sensors
+from softbandit.problems.power_control import wireless
 from softbandit.problems.problem import Problem
-from softbandit.problems.rkhs import rkhs
-from softbandit.problems.sensors import sensors
-from softbandit.problems.stocks import stocks
-from softbandit.problems.wireless import wireless
+from softbandit.problems.stock_prices import stocks
+from softbandit.problems.synthetic import rkhs
+from softbandit.validation import named
 
 PROBLEMS: dict[str, Callable[..., Problem]] = {
     "rkhs": rkhs,

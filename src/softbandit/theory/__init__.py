@@ -3,12 +3,13 @@
 `policy.guarantees(problem)` puts them together; these are the parts.
 """
 
-from softbandit.features import Features, features
+from softbandit.gp.pivoted_cholesky import Features, features
+from softbandit.policies.dual_settings import Slack, cancelling_slack
 from softbandit.theory.assumptions import Row, norm_on_arms
 from softbandit.theory.bounds import Bound, Setting, theorem_1, theorem_2
 from softbandit.theory.certificates import Condition, certify, law
-from softbandit.theory.gain import MaximumGain, gain_rate, greedy_gain, realised_gain, spectral_gain
-from softbandit.theory.law import Law, Trial
+from softbandit.theory.deviation import Law, Trial
+from softbandit.theory.information_gain import MaximumGain, gain_rate, greedy_gain, realised_gain, spectral_gain
 from softbandit.theory.ledger import Guarantees
 from softbandit.theory.optimum import (
     OptimalDual,
@@ -19,7 +20,6 @@ from softbandit.theory.optimum import (
     randomized_optimum,
     slater_condition,
 )
-from softbandit.theory.slater import Slack, cancelling_slack
 
 __all__ = [
     "Bound",

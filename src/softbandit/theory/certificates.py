@@ -19,9 +19,8 @@ from typing import Any
 
 import numpy as np
 
-from softbandit.checks import Floats
 from softbandit.errors import ArgumentError
-from softbandit.explore import (
+from softbandit.model.explorations import (
     UCB,
     Exploration,
     Gaussian,
@@ -31,8 +30,9 @@ from softbandit.explore import (
     TruncatedGaussian,
     UniformDiscrete,
 )
-from softbandit.theory.law import ROUNDING, USABLE, Law, Trial
+from softbandit.theory.deviation import ROUNDING, USABLE, Law, Trial
 from softbandit.theory.sampling import sampled_law
+from softbandit.backend.shapes import Floats
 
 
 def law(exploration: Exploration, trial: Trial) -> Law:

@@ -9,16 +9,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from softbandit.checks import Floats
 from softbandit.errors import ArgumentError, Words
-from softbandit.explore import UCB
+from softbandit.model.explorations import UCB
 from softbandit.theory import assumptions
 from softbandit.theory.assumptions import GIVEN, UNKNOWN, VIOLATED, Row, Subject, Truth
 from softbandit.theory.bounds import Bound, Setting, theorem_1, theorem_2
 from softbandit.theory.certificates import FAILED, OPEN, SATISFIED, Condition, certify
-from softbandit.theory.gain import greedy_gain, spectral_gain
-from softbandit.theory.law import Trial
+from softbandit.theory.deviation import Trial
+from softbandit.theory.information_gain import greedy_gain, spectral_gain
 from softbandit.theory.optimum import largest_margin, optimal_dual, randomized_optimum
+from softbandit.backend.shapes import Floats
 
 DESIGN_STEPS = 400  # of the design that bounds the information gain
 

@@ -4,9 +4,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from softbandit import checks
-from softbandit.checks import Floats
+from softbandit import validation
 from softbandit.errors import ArgumentError, InfeasibleError, Words
+from softbandit.backend.shapes import Floats
 
 
 class Optimum(NamedTuple):
@@ -163,7 +163,7 @@ def slater_condition(cost: Floats) -> Slater:
 
 def functions(reward: Floats, cost: Floats) -> tuple[Floats, Floats]:
     """f (n,) and g (n, m), checked."""
-    f = checks.points("reward", np.reshape(reward, (-1, 1)))[:, 0]
+    f = validation.points("reward", np.reshape(reward, (-1, 1)))[:, 0]
     if np.ndim(cost) not in (1, 2) or len(cost) != len(f):
         got = Words(f"shapes {np.shape(reward)} and {np.shape(cost)}")
         raise ArgumentError.of("reward, cost", "one row for each arm in both", got, "Pass (n,) and (n,) or (n, m).")
@@ -173,7 +173,7 @@ def functions(reward: Floats, cost: Floats) -> tuple[Floats, Floats]:
 def _costs(cost: Floats) -> Floats:
     g = np.asarray(cost, dtype=float)
     g = g[:, None] if g.ndim == 1 else g
-    return checks.points("cost", g) if g.size else g
+    return validation.points("cost", g) if g.size else g
 
 
 def _mixture(x: Floats) -> Floats:

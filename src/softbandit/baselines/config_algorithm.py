@@ -1,0 +1,50 @@
+"""CONFIG: constrained efficient global optimisation by optimism in the constraints too."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from softbandit.backend.namespace import namespace
+from softbandit.backend.random import Draws
+from softbandit.backend.shapes import Array
+from softbandit.baselines.memoryless import Memoryless
+from softbandit.errors import InfeasibleError, SoftbanditError, Words
+from softbandit.policies.base import About, Choice, State
+
+
+@dataclass(frozen=True, eq=False)
+class CONFIG(Memoryless):
+    """With u_f, l_i the optimistic bounds:
+
+    x_t = argmax u_f(x)  subject to  l_i(x) <= 0 for every i.
+
+    Where no arm satisfies that, the problem is declared infeasible: an agent raises
+    `InfeasibleError`; a simulation warns, and plays argmin sum_i [l_i(x)]_+.
+
+    Xu, Jiang, Svetozarevic & Jones 2023, *Constrained Efficient Global Optimization of
+    Expensive Black-box Functions*. Written from a summary of it.
+    """
+
+    about: ClassVar[About] = About(
+        "the best upper bound of the reward among arms that may be feasible",
+        "Xu et al. 2023",
+        "horizon",
+        "regret and sum of [g]_+ sublinear; declares infeasibility (as published)",
+    )
+
+    def __post_init__(self) -> None:
+        self._settle()
+
+    def decide(self, state: State, draws: Draws, among: Array | None = None) -> Choice:
+        h = self.surrogate.estimate(state.posterior, state.round + 1, draws)
+        u_f, l_g = h[:, 0], h[:, 1:]
+        return self._choice(self._feasible_or_least(u_f, l_g, among, draws), u_f, l_g)  # x_t
+
+    def refuted(self, state: State) -> Array:
+        xp = namespace(state.dual)
+        mean, half = self.surrogate.confidence(state.posterior, state.round + 1)
+        return ~xp.any(xp.all(mean[:, 1:] - half[:, 1:] <= 0, axis=1), axis=1)
+
+    def objection(self) -> SoftbanditError:
+        got = Words("a lower confidence bound above 0 for some cost of every arm")
+        remedy = "The problem is infeasible, or a bound is wrong."
+        return InfeasibleError.of("CONFIG", "some arm that may meet every constraint", got, remedy)

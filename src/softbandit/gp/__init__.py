@@ -1,0 +1,1 @@
+"""Gaussian-process regression, which knows nothing of bandits."""

@@ -1,0 +1,111 @@
+"""A kernel on finite arms as features: K = Phi Phi^T, by pivoted Cholesky factorisation.
+
+Only the columns of K that are chosen as pivots are ever computed: time O(n r^2) and
+memory O(n r) for n arms and rank r.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from softbandit.backend.namespace import namespace
+from softbandit.backend.shapes import Array
+from softbandit.errors import KernelError, Words
+from softbandit.gp.kernels import Kernel
+from softbandit.backend.shapes import Floats
+
+TOLERANCE = 1e-13
+"""What Phi Phi^T may miss of any entry of K, relative to the largest k(x, x)."""
+
+LARGEST_PHI = 2**30  # bytes
+NEGATIVE = 1e-10  # a residual variance below minus this, relative to the largest k(x, x), is no rounding
+
+
+@dataclass(frozen=True, eq=False)
+class Features:
+    """Phi, and the diagonal of K as the kernel gives it (Phi has it up to the tolerance)."""
+
+    basis: Floats  # (r, n): Phi^T, each feature over all arms
+    diag: Floats  # (n,)
+    pivots: NDArray[np.int64]  # (r,): they fix the basis
+    residual: float  # no entry of K - Phi Phi^T is larger
+
+    @property
+    def phi(self) -> Floats:
+        """Phi: (n, r)."""
+        return self.basis.T
+
+    def at(self, arm: Array) -> Array:
+        """The features of each trial's own arm (trials,): (trials, r)."""
+        return self.phi[arm]
+
+    def over_arms(self, weights: Array) -> Array:
+        """Functions over the arms, (trials, ..., n), of weights (trials, ..., r)."""
+        # Each trial's by itself: in one product of all, a number's rounding would depend on how many they are.
+        return namespace(weights).vecmat(weights, self.basis) if weights.ndim == 2 else weights @ self.basis
+
+    @property
+    def rank(self) -> int:
+        return len(self.basis)
+
+
+def features(
+    kernel: Kernel, arms: Floats, tolerance: float = TOLERANCE, pivots: Sequence[int] | None = None
+) -> Features:
+    """Factorise the kernel on the arms until no residual variance exceeds the tolerance.
+
+    The residual K - Phi Phi^T is positive semi-definite, so its largest entry stands on
+    its diagonal: bounding the diagonal bounds them all. Given pivots are taken in their
+    order and no others, which gives the basis of an earlier factorisation again.
+
+    >>> from softbandit.gp.kernels import SquaredExponential
+    >>> arms = np.linspace(0, 1, 1000)[:, None]
+    >>> features(SquaredExponential(0.2), arms).phi.shape
+    (1000, 20)
+    """
+    with np.errstate(over="ignore"):
+        diag = kernel.diag(arms)
+    _check("finite k(x, x) >= 0 at every arm", diag, np.isfinite(diag) & (diag >= 0))
+    n, largest = len(arms), diag.max()
+    residual, chosen = diag.copy(), []
+    basis = np.empty((_rows(n, 32), n))
+    for r in range(n if pivots is None else len(pivots)):
+        p = int(residual.argmax()) if pivots is None else int(pivots[r])
+        if residual[p] <= (tolerance * largest if pivots is None else 0.0):
+            break
+        if r == len(basis):
+            basis = _grown(basis)
+        column = kernel(arms, arms[p : p + 1])[:, 0] - basis[:r].T @ basis[:r, p]
+        basis[r] = column / np.sqrt(residual[p])
+        residual -= basis[r] ** 2
+        _check("a positive semi-definite function", residual, residual >= -NEGATIVE * largest)
+        residual = np.maximum(residual, 0.0)
+        residual[p] = 0.0
+        chosen.append(p)
+    rank = len(chosen)
+    return Features(basis[:rank].copy(), diag, np.array(chosen, dtype=np.int64), float(residual.max()))
+
+
+def _check(expected: str, variance: Floats, fine: NDArray[np.bool_]) -> None:
+    if not fine.all():
+        bad = int(np.argmin(fine))
+        got = Words(f"a variance of {variance[bad]:.3g} at arm {bad}")
+        raise KernelError.of("kernel", expected, got, "Check its formula, and its scale against the features.")
+
+
+def _grown(basis: Floats) -> Floats:
+    r, n = basis.shape
+    rows = _rows(n, 2 * r)
+    if rows <= r:
+        remedy = "Use fewer arms, a smoother kernel or a longer length scale."
+        raise KernelError.of("kernel", f"a rank below {r} on {n} arms", Words("a higher one"), remedy)
+    grown = np.empty((rows, n))
+    grown[:r] = basis
+    return grown
+
+
+def _rows(n: int, wanted: int) -> int:
+    """As many rows as are wanted, of those that there can be and that are allowed; one at least."""
+    return max(1, min(wanted, n, LARGEST_PHI // (8 * n)))

@@ -1,0 +1,1 @@
+"""The joint model of reward and costs that policies consult: posteriors, widths, explorations."""

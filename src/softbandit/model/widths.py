@@ -1,0 +1,104 @@
+"""The width beta_t of a confidence bound: |h(x) - mu_{t-1}(x)| <= beta_t sigma_{t-1}(x).
+
+Widths are signed, so that mu + beta sigma is optimistic: up for the reward, down for a cost.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from softbandit import validation
+from softbandit.backend.namespace import namespace
+from softbandit.backend.shapes import Array
+from softbandit.errors import ArgumentError, UnknownNameError
+from softbandit.backend.shapes import Floats
+
+
+class Width(Protocol):
+    """The signed widths of some outputs."""
+
+    def __call__(self, t: int, gain: Array) -> Array:
+        """In round t = 1, 2, ..., after a gain (trials,): (trials, outputs), or (1, outputs)."""
+
+
+WidthRule = Callable[[Array], Width]
+"""The numbers of some outputs -> their width."""
+
+
+@dataclass(frozen=True, eq=False)
+class TheoryWidth:
+    """beta_t = B + R sqrt(2 (gain + 1 + ln((m + 1) / alpha))), with each output's own B and R.
+
+    `gain` is the realised information gain: Theorem 2 of Chowdhury & Gopalan (2017) holds
+    with it in place of the maximum gamma_{t-1}. All m + 1 outputs together are covered
+    with probability 1 - alpha; the paper's ln(2 / alpha) is m = 1. A signed width has
+    signed B and R.
+
+    >>> width = TheoryWidth(np.array([1.0]), np.array([2.0]), log_term=1.0)
+    >>> width(1, np.array([0.0]))
+    array([[5.]])
+    """
+
+    bound: Floats  # (outputs,): B or G_i, signed
+    noise: Floats  # (outputs,): R, signed
+    log_term: float  # ln((m + 1) / alpha)
+
+    def __call__(self, t: int, gain: Array) -> Array:
+        return self.bound + self.noise * namespace(gain).sqrt(2 * (gain + (1 + self.log_term)))[:, None]
+
+
+@dataclass(frozen=True, eq=False)
+class GivenWidth:
+    """A user's own numbers: one row for all rounds, or one a round."""
+
+    signed: Floats  # (1, outputs) or (rounds, outputs)
+
+    def __call__(self, t: int, gain: Array) -> Array:
+        return self.signed if len(self.signed) == 1 else self.signed[t - 1][None]
+
+
+@dataclass(frozen=True, eq=False)
+class WidthFunction:
+    """A user's own function of t, which gives a number or one for each output."""
+
+    rule: Callable[[int], Any]
+    sign: Floats  # (1 + m,)
+    outputs: Array
+
+    def __call__(self, t: int, gain: Array) -> Array:
+        return _signed(self.rule(t), self.sign)[None, self.outputs]
+
+    def table(self, rounds: int) -> GivenWidth:
+        """The same in rounds 1, ..., rounds, for an engine that cannot call it."""
+        return GivenWidth(np.concatenate([self(t, None) for t in range(1, rounds + 1)]))
+
+
+def width_rule(value: Any, bound: Floats, noise: Floats, sign: Floats, confidence: float) -> WidthRule:
+    """What "theory", a number, numbers or a function of t stands for; sign carries the scale."""
+    if callable(value):
+        _signed(value(1), sign)  # refuse now what would fail later
+        return lambda outputs: WidthFunction(value, sign, outputs)
+    if not isinstance(value, str):
+        given = _signed(value, sign)[None]
+        return lambda outputs: GivenWidth(given[:, outputs])
+    if value != "theory":
+        raise UnknownNameError.among("width", value, ["theory"])
+    log_term = math.log(len(bound) / confidence)
+    return lambda outputs: TheoryWidth((sign * bound)[outputs], (sign * noise)[outputs], log_term)
+
+
+def _signed(value: Any, sign: Floats) -> Floats:
+    """The widths that a user gave, one for each output."""
+    return sign * validation.each_above("width", value, len(sign), least=0.0, strict=False)
+
+
+def checked_confidence(value: Any) -> float:
+    """alpha, in (0, 1)."""
+    alpha = validation.number("confidence", value)
+    if not 0 < alpha < 1:
+        remedy = "It is the probability of failure that you accept, such as 0.1."
+        raise ArgumentError.of("confidence", "a number in (0, 1)", value, remedy)
+    return alpha

@@ -1,0 +1,1 @@
+"""The paper's algorithm, and the interface of every policy."""

@@ -1,1 +1,0 @@
-"""Gaussian-process posteriors, as values that conditioning replaces by new ones."""

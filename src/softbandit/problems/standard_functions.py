@@ -1,0 +1,226 @@
+"""Standard constrained test problems, with their optima.
+
+They are stated as minimisation of f subject to c_i <= 0, as published. `problem()` makes a
+bandit problem of one: the reward is (centre - f) / unit and a cost c_i / unit_i, with units
+such that each has standard deviation 1 over the domain. B, G and the kernel are plausible
+settings, not norms that anyone has proved: no theorem covers a run on them.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from softbandit import validation
+from softbandit.backend.namespace import drop_single
+from softbandit.domains.parameters import Float, Integer
+from softbandit.domains.spaces import Box, Domain, Space
+from softbandit.gp.kernels import Matern
+from softbandit.problems.space_problem import SpaceProblem
+from softbandit.theory.optimum import largest_margin
+from softbandit.backend.shapes import Floats
+
+SAMPLE = 4096  # points that the units are taken from
+
+
+@dataclass(frozen=True, eq=False)
+class Standard:
+    """min f(x) subject to c_i(x) <= 0."""
+
+    name: str
+    lower: tuple[float, ...]
+    upper: tuple[float, ...]
+    raw: Callable[[Floats], Floats]  # (n, d) -> (n, 1 + m): f, c_1, ..., c_m
+    best: float  # the least f of a feasible point
+    at: tuple[float, ...]  # and that point
+    source: str
+    whole: tuple[int, ...] = ()  # coordinates that are whole numbers
+
+    @property
+    def space(self) -> Domain:
+        """A box, or a space with the coordinates x1, x2, ... where some are whole numbers."""
+        if not self.whole:
+            return Box(self.lower, self.upper)
+        ends = list(zip(self.lower, self.upper, strict=True))
+        return Space(
+            {f"x{j + 1}": Integer(int(a), int(b)) if j in self.whole else Float(a, b) for j, (a, b) in enumerate(ends)}
+        )
+
+    def problem(self, noise: float = 0.01, lengthscale: float = 0.3) -> SpaceProblem:
+        """The bandit problem, with a Matern kernel of that length scale, relative to the domain's width."""
+        space, width = self.space, np.subtract(self.upper, self.lower)
+        rng = np.random.default_rng(0)
+        X = space.at(rng.random((SAMPLE, len(width))))
+        h = self._at(X)
+        centre, unit = float(h[:, 0].mean()), h.std(axis=0)
+
+        def function(X: Floats) -> Floats:
+            h = self._at(X)
+            return np.asarray(np.concatenate([centre - h[:, :1], h[:, 1:]], axis=1) / unit)
+
+        wide = np.asarray(space.upper) - np.asarray(space.lower)
+        best = np.subtract(self.at, self.lower) / width if self.whole else np.array(self.at)
+        near = space.snap(best + 0.05 * wide * rng.standard_normal((256, len(wide))))
+        witnesses = np.concatenate([space.snap(best[None]), near])  # feasible points may be rare
+        seen = function(np.concatenate([X, witnesses]))
+        bound = np.abs(seen).max(axis=0)
+        G: Any = drop_single(bound[1:])
+        margin = min(1.0, largest_margin(seen[:, 1:]).margin)
+        kernel = Matern((lengthscale * wide).tolist())
+        known = (centre - self.best) / float(unit[0])
+        return SpaceProblem(
+            space,
+            kernel,
+            function,
+            noise,
+            float(bound[0]),
+            G,
+            margin,
+            name=self.name,
+            source=self.source,
+            known_best=known,
+            witnesses=witnesses,
+        )
+
+    def _at(self, X: Floats) -> Floats:
+        """At points of the space, which shows whole numbers, and all that goes with them, on the unit cube."""
+        return self.raw(np.asarray(self.lower + X * np.subtract(self.upper, self.lower)) if self.whole else X)
+
+
+def _gardner_1(X: Floats) -> Floats:
+    x, y = X.T
+    return np.stack([np.cos(2 * x) * np.cos(y) + np.sin(x), np.cos(x + y) - 0.5], axis=1)
+
+
+def _gardner_2(X: Floats) -> Floats:
+    x, y = X.T
+    return np.stack([np.sin(x) + y, np.sin(x) * np.sin(y) + 0.95], axis=1)
+
+
+def _branin(X: Floats) -> Floats:
+    x, y = X.T
+    f = (y - 5.1 / (4 * np.pi**2) * x**2 + 5 / np.pi * x - 6) ** 2 + 10 * (1 - 1 / (8 * np.pi)) * np.cos(x) + 10
+    return np.stack([f, (x - 2.5) ** 2 + (y - 7.5) ** 2 - 50], axis=1)
+
+
+HARTMANN_A = np.array(
+    [[10, 3, 17, 3.5, 1.7, 8], [0.05, 10, 17, 0.1, 8, 14], [3, 3.5, 1.7, 10, 17, 8], [17, 8, 0.05, 10, 0.1, 14]]
+)
+HARTMANN_P = 1e-4 * np.array(
+    [
+        [1312, 1696, 5569, 124, 8283, 5886],
+        [2329, 4135, 8307, 3736, 1004, 9991],
+        [2348, 1451, 3522, 2883, 3047, 6650],
+        [4047, 8828, 8732, 5743, 1091, 381],
+    ]
+)
+
+
+def _hartmann_6(X: Floats) -> Floats:
+    distance = np.einsum("ij,nij->ni", HARTMANN_A, (X[:, None, :] - HARTMANN_P) ** 2)
+    f = -np.exp(-distance) @ np.array([1.0, 1.2, 3.0, 3.2])
+    return np.stack([f, np.sqrt((X * X).sum(axis=1)) - 1], axis=1)
+
+
+def _ackley_10(X: Floats) -> Floats:
+    root = np.sqrt((X * X).mean(axis=1))
+    f = -20 * np.exp(-0.2 * root) - np.exp(np.cos(2 * np.pi * X).mean(axis=1)) + 20 + np.e
+    return np.stack([f, X.sum(axis=1), np.sqrt((X * X).sum(axis=1)) - 5], axis=1)
+
+
+def _speed_reducer(X: Floats) -> Floats:
+    """The weight of a gear box; x1, ..., x7: face width, module, teeth, two shaft lengths, two shaft diameters."""
+    a, b, n, p, q, u, v = X.T
+    weight = (
+        0.7854 * a * b**2 * (3.3333 * n**2 + 14.9334 * n - 43.0934)
+        - 1.508 * a * (u**2 + v**2)
+        + 7.4777 * (u**3 + v**3)
+        + 0.7854 * (p * u**2 + q * v**2)
+    )
+    limits = [
+        27 / (a * b**2 * n),
+        397.5 / (a * b**2 * n**2),
+        1.93 * p**3 / (b * n * u**4),
+        1.93 * q**3 / (b * n * v**4),
+        np.sqrt((745 * p / (b * n)) ** 2 + 16.9e6) / (110 * u**3),
+        np.sqrt((745 * q / (b * n)) ** 2 + 157.5e6) / (85 * v**3),
+        b * n / 40,
+        5 * b / a,
+        a / (12 * b),
+        (1.5 * u + 1.9) / p,
+        (1.1 * v + 1.9) / q,
+    ]
+    return np.stack([weight, *(each - 1 for each in limits)], axis=1)
+
+
+STANDARD: dict[str, Standard] = {
+    each.name: each
+    for each in (
+        Standard(
+            name="gardner-1",
+            lower=(0, 0),
+            upper=(6, 6),
+            raw=_gardner_1,
+            best=-2.0,
+            at=(1.5 * math.pi, 0.0),
+            source="Gardner et al. 2014, simulation 1, with c = cos x cos y - sin x sin y - 1/2",
+        ),
+        Standard(
+            name="gardner-2",
+            lower=(0, 0),
+            upper=(6, 6),
+            raw=_gardner_2,
+            best=math.asin(0.95) - 1,
+            at=(1.5 * math.pi, math.asin(0.95)),
+            source="Gardner et al. 2014, simulation 2",
+        ),
+        Standard(
+            name="branin",
+            lower=(-5, 0),
+            upper=(10, 15),
+            raw=_branin,
+            best=0.39788735772973816,
+            at=(math.pi, 2.275),
+            source="Gelbart et al. 2014: Branin's function in a disc",
+        ),
+        Standard(
+            name="hartmann-6",
+            lower=(0,) * 6,
+            upper=(1,) * 6,
+            raw=_hartmann_6,
+            best=-3.322368011415511,
+            at=(0.20168952, 0.15001069, 0.47687398, 0.27533243, 0.31165162, 0.65730054),
+            source="Letham et al. 2019: Hartmann's function in the unit ball",
+        ),
+        Standard(
+            name="ackley-10",
+            lower=(-5,) * 10,
+            upper=(10,) * 10,
+            raw=_ackley_10,
+            best=0.0,
+            at=(0.0,) * 10,
+            source="Eriksson & Poloczek 2021: Ackley's function, two constraints",
+        ),
+        Standard(
+            name="speed-reducer",
+            lower=(2.6, 0.7, 17, 7.3, 7.3, 2.9, 5.0),
+            upper=(3.6, 0.8, 28, 8.3, 8.3, 3.9, 5.5),
+            raw=_speed_reducer,
+            best=2994.4710661,
+            at=(3.5, 0.7, 17.0, 7.3, 7.7153199115, 3.3502146661, 5.2866544650),
+            source="Golinski 1970, as in Mezura-Montes & Coello 2005; the number of teeth is whole",
+            whole=(2,),
+        ),
+    )
+}
+
+
+def standard(name: str, noise: float = 0.01, lengthscale: float = 0.3) -> SpaceProblem:
+    """A standard constrained test problem by name, with reward and costs in standard units.
+
+    >>> standard("branin").arms
+    Box(lower=array([-5.,  0.]), upper=array([10., 15.]))
+    """
+    return validation.named("name", name, STANDARD).problem(noise, lengthscale)

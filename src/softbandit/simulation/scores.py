@@ -1,0 +1,69 @@
+"""How good a run was: regret, violation, and the optimum they are measured against."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from softbandit.backend.namespace import drop_single
+from softbandit.errors import ArgumentError, Words
+from softbandit.problems.problem import Problem
+from softbandit.problems.space_problem import SpaceProblem, optimum_on
+from softbandit.simulation.trace import Trace
+from softbandit.theory.optimum import best_arm, randomized_optimum
+from softbandit.backend.shapes import Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Scores:
+    """Running totals after each round, (trials, rounds); the two violations have a last axis of m if m > 1."""
+
+    regret: Floats  # R: against the best feasible arm (NaN if no arm is feasible, or with contexts)
+    strong_regret: Floats  # R_+: against pi*
+    violation: Floats  # V = [sum g]_+
+    positive_violation: Floats  # sum [g]_+
+    violated_rounds: NDArray[np.int64]  # N: rounds with any g_i > 0
+    resolution: float = 0.0  # on a continuous domain: what the optimum behind strong_regret may be short, a round
+
+
+def score(trace: Trace, problem: Problem | SpaceProblem) -> Scores:
+    """Score a trace against the true functions (not the noisy observations).
+
+    >>> import softbandit as sb
+    >>> problem = sb.problems.rkhs(seed=3)
+    >>> trace = sb.simulate(sb.CKB(**problem.settings(), horizon=20), problem)
+    >>> scores = sb.score(trace, problem)
+    >>> bool((scores.regret <= scores.strong_regret).all())
+    True
+    """
+    if isinstance(problem, SpaceProblem):
+        return _score_on_space(trace, problem)
+    if trace.arms.max() >= len(problem.arms):
+        got = Words(f"arm {trace.arms.max()}")
+        raise ArgumentError.of("trace", f"one of this problem, with {len(problem.arms)} arms", got, "Check the pair.")
+    f, g = problem.reward[trace.arms], problem.costs[trace.arms]  # (b, T), (b, T, m)
+    best = best_arm(problem.reward, problem.cost) if problem.contexts is None else None
+    optimum = randomized_optimum(problem.reward, problem.cost, problem.contexts)
+    return _scores(f, g, np.nan if best is None else float(problem.reward[best]), optimum.value)
+
+
+def _score_on_space(trace: Trace, problem: SpaceProblem) -> Scores:
+    d = problem.arms.dimension
+    if trace.arms.ndim != 3 or trace.arms.shape[2] != d:
+        got = Words(f"arms of shape {trace.arms.shape}")
+        raise ArgumentError.of("trace", f"one of this problem, with points of {d} coordinates", got, "Check the pair.")
+    h = problem.function(trace.arms.reshape(-1, d)).reshape(*trace.arms.shape[:2], -1)
+    return _scores(h[..., 0], h[..., 1:], problem.best_value, optimum_on(problem), problem.candidates.resolution)
+
+
+def _scores(f: Floats, g: Floats, best: float, optimum: float, resolution: float = 0.0) -> Scores:
+    t = np.arange(1, f.shape[1] + 1)
+    reward = np.cumsum(f, axis=1)
+    return Scores(
+        regret=t * best - reward,
+        strong_regret=t * optimum - reward,
+        violation=drop_single(np.maximum(np.cumsum(g, axis=1), 0.0)),
+        positive_violation=drop_single(np.cumsum(np.maximum(g, 0.0), axis=1)),
+        violated_rounds=np.cumsum((g > 0).any(axis=2), axis=1, dtype=np.int64),
+        resolution=resolution,
+    )

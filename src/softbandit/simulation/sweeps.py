@@ -1,0 +1,100 @@
+"""Many simulations at once: on all cores, or on a Dask or Ray cluster."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from softbandit import validation
+from softbandit.errors import ArgumentError
+from softbandit.policies.base import Policy
+from softbandit.problems.problem import Problem
+from softbandit.simulation.engines import cores
+from softbandit.simulation.simulator import simulate, trial_numbers
+from softbandit.simulation.trace import Trace
+from softbandit.simulation.worker_pool import connection, run_all
+
+BLOCK = 50  # trials that one task runs at most: more share the cost of a round, fewer are spread better
+
+
+class Task(NamedTuple):
+    label: str
+    policy: Policy
+    problem: Problem
+    trials: Sequence[int]
+    options: dict[str, Any]
+
+
+def sweep(
+    runs: Mapping[str, tuple[Policy, Problem]],
+    trials: int | Sequence[int] = 1,
+    seed: int = 0,
+    backend: str = "local",
+    jobs: int | None = None,
+    block: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
+    **options: Any,
+) -> dict[str, Trace]:
+    """Simulate every run: the traces that `simulate` gives for each, to the bit.
+
+    Parameters
+    ----------
+    runs
+        A label for each pair of policy and problem.
+    trials, seed, options
+        As in `simulate`.
+    backend
+        "local", "dask://HOST:PORT" or "ray://HOST:PORT". Lost workers' tasks are run again.
+    jobs
+        Local processes; as many as there are cores by default.
+    block
+        Trials that one task runs. By default 50, or with NumPy's engine fewer where some of the local processes would
+        have none.
+    progress
+        Called with the tasks done and their number, as they are done.
+
+    Examples
+    --------
+    >>> import softbandit as sb
+    >>> problem = sb.problems.rkhs(seed=3)
+    >>> policy = sb.CKB(**problem.settings(), horizon=20)
+    >>> scaled = {f"{s:g}": (policy.replace(width_scale=s), problem) for s in (1.0, 0.2)}
+    >>> traces = sb.sweep(scaled, trials=4, jobs=1)
+    >>> traces["0.2"].arms.shape
+    (4, 20)
+    """
+    connection(backend)
+    processes = validation.whole("jobs", cores() if jobs is None else jobs, least=1)
+    numbers = trial_numbers(trials)
+    spread = backend == "local" and options.get("engine", "numpy") == "numpy"  # JAX itself uses every core
+    fair = -(-len(numbers) * len(runs) // processes) if spread else BLOCK
+    size = validation.whole("block", max(1, min(BLOCK, fair)) if block is None else block, least=1)
+    if not runs:
+        raise ArgumentError.of("runs", "at least one", dict(runs), "Pass {label: (policy, problem)}.")
+    tasks = [
+        Task(label, policy, problem, numbers[first : first + size], {"seed": seed, **options})
+        for label, (policy, problem) in runs.items()
+        for first in range(0, len(numbers), size)
+    ]
+    found: dict[int, Trace] = {}
+    for index, trace in run_all(_run, tasks, backend, processes):
+        found[index] = trace
+        if progress is not None:
+            progress(len(found), len(tasks))
+    return {label: _joined([found[i] for i, task in enumerate(tasks) if task.label == label]) for label in runs}
+
+
+def _run(task: Task) -> Trace:
+    return simulate(task.policy, task.problem, task.trials, **task.options)
+
+
+def _joined(traces: Sequence[Trace]) -> Trace:
+    """One trace of the same run's blocks of trials."""
+    first = vars(traces[0])
+    arrays = {
+        name: np.concatenate([getattr(trace, name) for trace in traces])
+        for name, value in first.items()
+        if isinstance(value, np.ndarray)
+    }
+    trials = [trial for trace in traces for trial in trace.trials]
+    return Trace(**{**first, **arrays, "trials": trials})

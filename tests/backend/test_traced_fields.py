@@ -1,0 +1,142 @@
+"""A policy taken apart: numbers can be changed, the form says what must be compiled anew."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from softbandit_tests import examples_of
+
+import softbandit as sb
+from softbandit.backend.traced_fields import assemble, dissect
+
+PROBLEM = examples_of.problem()
+
+
+def form(policy, problem=PROBLEM):
+    return dissect((policy, problem))[1]
+
+
+def test_put_together_with_other_numbers():
+    policy = examples_of.policy()
+    numbers, made = dissect((policy, PROBLEM))
+    doubled, problem = assemble(made, [2 * number for number in numbers])
+    np.testing.assert_array_equal(doubled.bounds, 2 * policy.bounds)
+    np.testing.assert_array_equal(doubled.surrogate.groups[0].features.phi, 2 * policy.surrogate.groups[0].features.phi)
+    np.testing.assert_array_equal(problem.reward, 2 * PROBLEM.reward)
+    assert doubled.dual_rule.rho == 2 * policy.rho
+    assert doubled.horizon == 2 * policy.horizon
+    assert doubled.ties == policy.ties
+
+
+def test_an_array_in_several_places_is_one_number():
+    shared = np.arange(3.0)
+    numbers, made = dissect((shared, [shared, shared.copy()]))
+    assert len(numbers) == 2
+    first, (same, other) = assemble(made, ["a", "b"])
+    assert (first, same, other) == ("a", "a", "b")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"width_scale": 0.3},
+        {"horizon": 77},
+        {"slack": 0.01},
+        {"noise": 0.3},
+        {"rho": 5.0},
+        {"reward_bound": 9},
+        {"confidence": 0.2},
+    ],
+    ids=str,
+)
+def test_other_numbers_have_the_same_form(change):
+    assert form(examples_of.policy()) == form(examples_of.policy(**change))
+    assert hash(form(examples_of.policy())) == hash(form(examples_of.policy(**change)))
+
+
+def test_settings_that_have_no_number_by_default():
+    one, other = ({"regularisation": x, "width": x, "cost_noise": x} for x in (1.5, 2.5))
+    assert form(examples_of.policy(**one)) == form(examples_of.policy(**other)) != form(examples_of.policy())
+
+
+def test_another_problem_of_the_same_shape_has_the_same_form():
+    other = examples_of.problem(seed=9)
+    assert form(examples_of.policy()) == form(examples_of.policy(other), other)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"explore": "ts"},
+        {"explore": sb.RandUCB(sb.UniformDiscrete(7))},
+        {"explore_cost": "greedy"},
+        {"ties": "first"},
+        {"dual": "queue"},
+        {"width": 1.0},
+        {"constraints": 0},
+        {"cost_kernel": sb.Matern(0.3)},
+        {"kind": sb.baselines.RPOL},
+    ],
+    ids=str,
+)
+def test_other_steps_have_another_form(change):
+    assert form(examples_of.policy()) != form(examples_of.policy(**change))
+
+
+def test_explorations_compare_by_value_and_keep_their_numbers():
+    seven, again, eight = (examples_of.policy(explore=sb.RandUCB(sb.UniformDiscrete(n))) for n in (7, 7, 8))
+    assert form(seven) == form(again) != form(eight)
+
+
+class Share:
+    """An exploration that is no value: it may be changed."""
+
+    def __init__(self, share):
+        self.share = share
+
+    def draws(self, rank):
+        return sb.DrawCount()
+
+    def estimate(self, belief, width, draws):
+        return belief.mean + self.share * width * belief.std
+
+
+def test_an_exploration_that_was_changed_is_another():
+    explore = Share(0.5)
+    policy = examples_of.policy(explore=explore)
+    before = form(policy)
+    assert before == form(policy)
+    explore.share = 0.7
+    assert before != form(policy)
+
+
+def test_what_no_step_uses_is_not_there_to_be_used():
+    policy, problem = assemble(form(examples_of.policy()), dissect((examples_of.policy(), PROBLEM))[0])
+    for part, name in ((policy, "kernel"), (policy, "given"), (problem, "kernel")):
+        with pytest.raises(AttributeError):
+            getattr(part, name)
+
+
+def test_a_value_with_an_array_is_taken_apart():
+    @dataclass(frozen=True)
+    class Table:
+        rows: np.ndarray
+        scale: float
+
+    numbers, made = dissect(Table(np.ones(2), 3.0))
+    assert [number.shape for number in numbers] == [(2,)]  # the scale is a value's own
+    assert assemble(made, [np.zeros(2)]).scale == 3.0
+
+
+@dataclass(frozen=True)
+class Gamma:
+    """A user's own value that has a shape, and is no array."""
+
+    shape: float = 2.0
+    dtype: str = "none"
+
+
+def test_what_has_a_shape_but_is_no_array_is_part_of_the_form():
+    numbers, form = dissect((Gamma(), np.float64(2.0)))
+    assert numbers == [2.0]
+    assert assemble(form, [3.0]) == (Gamma(), 3.0)

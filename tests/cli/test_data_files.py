@@ -1,0 +1,86 @@
+import hashlib
+
+import pytest
+from softbandit_tests.data_files import SOME_PRICES, write_csv
+from softbandit_tests.file_server import CONTENT, serving
+from typer.testing import CliRunner
+
+from softbandit.cli import app
+from softbandit.data import KNOWN
+from softbandit.data.folders import cache_folder
+
+pytestmark = pytest.mark.usefixtures("empty_cache")
+
+
+def run(*arguments, **variables):
+    return CliRunner().invoke(app, ["data", *map(str, arguments)], env={"COLUMNS": "80", **variables})
+
+
+def words(result):
+    return " ".join(result.output.replace("│", " ").split())
+
+
+def test_a_fresh_machine_is_told_what_stands_in():
+    result = run()
+    assert result.exit_code == 0, result.output
+    assert max(map(len, result.output.splitlines())) <= 80
+    for known in KNOWN.values():
+        assert all(word in result.output for word in (known.name, known.file, known.sha256, known.page))
+    assert "sensors iw_data_all.mat absent not here: stand-in, simulated office" in words(result)
+    assert result.output.count("absent") == 2
+
+
+def test_files_are_listed_with_where_they_lie_and_whether_they_are_right(tmp_path):
+    write_csv(tmp_path / "fin.csv", SOME_PRICES)
+    for result in (run("--data", tmp_path), run(SOFTBANDIT_DATA=str(tmp_path))):
+        assert result.exit_code == 0
+        assert "differs" in result.output
+        assert f"absentnotin{tmp_path}" in words(result).replace(" ", "")  # a long path is folded
+        assert max(map(len, result.output.splitlines())) <= 80
+
+
+@pytest.fixture
+def served(monkeypatch):
+    """The sensors' address is on this machine, and its file is made up."""
+    with serving() as server:
+        known = type(server.known())(
+            **vars(KNOWN["sensors"])
+            | {"address": server.address, "bytes": len(CONTENT), "sha256": hashlib.sha256(CONTENT).hexdigest()}
+        )
+        monkeypatch.setitem(KNOWN, "sensors", known)
+        yield server
+
+
+def test_fetching_puts_the_file_in_the_cache_or_where_it_is_told_to(served, tmp_path):
+    result = run("fetch", "sensors")
+    assert result.exit_code == 0, result.output
+    assert (cache_folder() / "iw_data_all.mat").read_bytes() == CONTENT
+    assert str(cache_folder() / "iw_data_all.mat") in result.output
+    assert "50000/50000 bytes" in result.output
+    assert run("fetch", "sensors", "--to", tmp_path / "here").exit_code == 0
+    assert (tmp_path / "here" / "iw_data_all.mat").read_bytes() == CONTENT
+
+
+@pytest.mark.parametrize(
+    ("fault", "says"),
+    [
+        ({"status": 404}, "answered 404"),
+        ({"content": bytes(50_000)}, "is another file"),
+        ({"stop_after": 7}, "broke after 7 of 50,000 bytes"),
+    ],
+)
+def test_what_goes_wrong_is_told_with_an_exit_code(served, fault, says):
+    vars(served).update(fault)
+    result = run("fetch", "sensors")
+    assert result.exit_code == 1
+    assert says in result.output
+    assert f"download  {served.address}\n" in result.output  # on one line, to be copied
+    assert "Traceback" not in result.output
+    assert not (cache_folder() / "iw_data_all.mat").exists()
+
+
+def test_typos_get_the_nearest_name():
+    result = run("fetch", "sensor")
+    assert result.exit_code == 1
+    assert "Did you mean 'sensors'?" in result.output
+    assert "fetch" in run("fetsh").output

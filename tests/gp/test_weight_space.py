@@ -1,0 +1,139 @@
+import mpmath
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from softbandit_tests import examples_of
+from softbandit_tests import paper_formulas as literal
+
+from softbandit.gp import weight_space
+from softbandit.gp.pivoted_cholesky import features
+
+every_form = pytest.mark.parametrize("prior", [weight_space.prior, weight_space.prior_of_weights])
+every_kernel = pytest.mark.parametrize(("kernel", "X"), examples_of.KERNELS.values(), ids=examples_of.KERNELS)
+
+MISSED = {weight_space.prior: 1e-15, weight_space.prior_of_weights: 1e-13}
+"""What a variance may lack, of the largest k(x, x): the features have k(x, x) up to their tolerance."""
+
+
+def run(phi, lam, arms, y, prior=weight_space.prior):
+    """Condition one trial on a history; y is (rounds, outputs). Gives every posterior on the way."""
+    state = prior(phi, y.shape[1], trials=1)
+    states = [state]
+    for arm, row in zip(arms, y, strict=True):
+        state = weight_space.condition(phi, lam, state, np.array([arm]), row[None, :])
+        states.append(state)
+    return states
+
+
+def assert_close(ours, direct, relative):
+    """Relative to the largest entry."""
+    assert np.abs(ours - direct).max() <= relative * np.abs(direct).max()
+
+
+@every_form
+@every_kernel
+@pytest.mark.parametrize("lam", [1.02, 0.01])
+def test_equals_the_direct_formulas(kernel, X, lam, prior):
+    rng = np.random.default_rng(1)
+    arms = rng.integers(len(X), size=60)  # each of 12 arms about five times
+    y = rng.standard_normal((60, 2))
+    phi, K = features(kernel, X), kernel(X, X)
+    last = run(phi, lam, arms, y, prior)[-1]
+    for output in range(2):
+        mu, k = literal.posterior(K, arms, y[:, output], lam)
+        assert_close(weight_space.mean(phi, last)[0, output], mu, 1e-9)
+    assert_close(weight_space.covariance(phi, last)[0], k, 1e-9)
+    np.testing.assert_allclose(
+        weight_space.variance(phi, last)[0], np.diagonal(k), rtol=1e-9, atol=MISSED[prior] * K.max()
+    )
+    assert last.gain[0] == pytest.approx(literal.information_gain(K, arms, lam), rel=1e-9)
+
+
+@every_form
+@every_kernel
+def test_equals_fifty_digit_arithmetic(kernel, X, prior):
+    rng = np.random.default_rng(2)
+    arms, lam = rng.integers(5, size=12), 0.05
+    y = rng.standard_normal((12, 1))
+    K = kernel(X, X)
+    phi = features(kernel, X)
+    last = run(phi, lam, arms, y, prior)[-1]
+    with mpmath.workdps(50):
+        k = mpmath.matrix(K[arms].tolist())  # rounds x arms
+        A = mpmath.matrix(K[np.ix_(arms, arms)].tolist()) + mpmath.mpf(lam) * mpmath.eye(12)
+        weights = mpmath.inverse(A)
+        mu = k.T * weights * mpmath.matrix(y.tolist())
+        cov = mpmath.matrix(K.tolist()) - k.T * weights * k
+        mu, cov = np.array(mu.tolist(), dtype=float)[:, 0], np.array(cov.tolist(), dtype=float)
+    assert_close(weight_space.mean(phi, last)[0, 0], mu, 1e-9)
+    np.testing.assert_allclose(
+        weight_space.variance(phi, last)[0], np.diagonal(cov), rtol=1e-9, atol=MISSED[prior] * K.max()
+    )
+    assert_close(weight_space.covariance(phi, last)[0], cov, 1e-9)
+
+
+@every_form
+@pytest.mark.parametrize("lam", [1.0001, 1e-3])
+@every_kernel
+def test_does_not_drift_in_twenty_thousand_rounds(kernel, X, lam, prior):
+    rng = np.random.default_rng(3)
+    arms = rng.choice(len(X), size=20_000, p=rng.dirichlet(np.ones(len(X))))
+    y = rng.standard_normal((20_000, 1))
+    phi, K = features(kernel, X), kernel(X, X)
+    last = run(phi, lam, arms, y, prior)[-1]
+    mu, k = literal.posterior_by_counts(K, arms, y[:, 0], lam)
+    assert_close(weight_space.mean(phi, last)[0, 0], mu, 1e-8)
+    # Relative to the prior: what is left of it here is as small as 1e-8.
+    np.testing.assert_allclose(weight_space.variance(phi, last)[0], np.diagonal(k), rtol=0, atol=1e-12 * K.max())
+    assert_close(weight_space.covariance(phi, last)[0], k, 1e-8)
+
+
+@given(
+    st.lists(st.integers(0, 11), min_size=1, max_size=40),
+    st.floats(1e-6, 10),
+    st.sampled_from(list(examples_of.KERNELS)),
+)
+def test_variances_are_never_negative_and_never_increase(arms, lam, name):
+    kernel, X = examples_of.KERNELS[name]
+    states = run(features(kernel, X), lam, arms, np.zeros((len(arms), 1)))
+    variances = np.array([state.var[0] for state in states])
+    assert (variances >= 0).all()
+    assert (np.diff(variances, axis=0) <= 0).all()
+
+
+@every_form
+def test_an_arm_of_zero_variance_teaches_nothing_and_breaks_nothing(prior):
+    kernel, X = examples_of.KERNELS["Linear"]
+    X = np.vstack([X, np.zeros(2)])
+    phi = features(kernel, X)
+    before, after = run(phi, 0.5, [12], np.array([[3.0]]), prior)
+    for old, new in zip(before, after, strict=True):
+        np.testing.assert_array_equal(old, new)
+
+
+@every_form
+def test_ten_thousand_looks_at_one_arm(prior):
+    kernel, X = examples_of.KERNELS["Matern"]
+    y = np.full((10_000, 1), 2.0)
+    phi = features(kernel, X)
+    last = run(phi, 1.0, [4] * 10_000, y, prior)[-1]
+    # One arm alone: mu = t y / (t + lambda), var = lambda / (t + lambda).
+    assert weight_space.mean(phi, last)[0, 0, 4] == pytest.approx(2.0 * 10_000 / 10_001, rel=1e-12)
+    assert weight_space.variance(phi, last)[0, 4] == pytest.approx(1 / 10_001, rel=1e-9)
+    assert last.gain[0] == pytest.approx(0.5 * np.log(10_001), rel=1e-9)
+
+
+@every_form
+def test_trials_are_independent(prior):
+    kernel, X = examples_of.KERNELS["SquaredExponential"]
+    phi = features(kernel, X)
+    state = prior(phi, outputs=2, trials=3)
+    rng = np.random.default_rng(0)
+    history = [(rng.integers(12, size=3), rng.standard_normal((3, 2))) for _ in range(10)]
+    for arm, y in history:
+        state = weight_space.condition(phi, 1.0, state, arm, y)
+    for i in range(3):
+        alone = run(phi, 1.0, [arm[i] for arm, _ in history], np.array([y[i] for _, y in history]), prior)[-1]
+        for batched, single in zip(state, alone, strict=True):
+            np.testing.assert_array_equal(batched[i], single[0])

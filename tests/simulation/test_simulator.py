@@ -1,0 +1,140 @@
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from softbandit_tests import examples_of
+
+import softbandit as sb
+
+FIELDS = ("arms", "rewards", "costs", "dual", "reward_estimates", "cost_estimates")
+PROBLEM, PAIR = examples_of.problem(), examples_of.problem(constraints=2, seed=5)
+
+
+def assert_same(a, b, trials=slice(None), rounds=slice(None)):
+    """To the bit."""
+    for name in FIELDS:
+        np.testing.assert_array_equal(getattr(a, name)[trials, rounds], getattr(b, name), err_msg=name)
+
+
+@given(st.integers(2, 60), st.sampled_from(["ucb", "ts", "rand"]))
+def test_batches_of_all_sizes_agree_to_the_bit(trials, explore):
+    """Shapes at which matrix products take other paths: 41 arms of rank 41."""
+    problem = examples_of.problem(arms=41, kernel=sb.Matern(0.2, nu=0.5))
+    policy = examples_of.policy(problem, explore=explore)
+    many = sb.simulate(policy, problem, trials=trials, rounds=4)
+    assert_same(many, sb.simulate(policy, problem, trials=[trials - 1], rounds=4), trials=[trials - 1])
+
+
+def test_seeds_differ_and_repeat():
+    policy = examples_of.policy(explore="rand")
+    one, again, other = (sb.simulate(policy, PROBLEM, seed=seed) for seed in (1, 1, 2))
+    assert_same(one, again)
+    assert (one.rewards != other.rewards).any()
+
+
+def test_policies_meet_the_same_noise():
+    runs = [sb.simulate(examples_of.policy(explore=e), PROBLEM, trials=3) for e in ("ucb", "ts")]
+    for run in runs:
+        noise = run.rewards - PROBLEM.reward[run.arms]
+        np.testing.assert_allclose(noise, runs[0].rewards - PROBLEM.reward[runs[0].arms], atol=1e-12)
+
+
+def test_noise_has_the_stated_scale():
+    trace = sb.simulate(examples_of.policy(), PROBLEM, trials=200)
+    for noise in (trace.rewards - PROBLEM.reward[trace.arms], trace.costs - PROBLEM.cost[trace.arms]):
+        # N = 12,000 normal numbers: mean within 5 R / sqrt(N), mean square within 5 R^2 sqrt(2 / N).
+        R, N = PROBLEM.noise, noise.size
+        assert abs(noise.mean()) <= 5 * R / np.sqrt(N)
+        assert abs((noise**2).mean() - R**2) <= 5 * R**2 * np.sqrt(2 / N)
+
+
+def test_progress_adds_up_to_the_rounds():
+    done = []
+    sb.simulate(examples_of.policy(horizon=1700), PROBLEM, progress=done.append)
+    assert sum(done) == 1700
+    assert len(done) > 1
+
+
+def test_progress_of_numpys_rounds_is_reported_when_they_are_done():
+    """A report for each chunk, before the next is begun."""
+    played, heard = [], []
+    step = examples_of.policy(horizon=2048)
+
+    class Noted(type(step)):
+        def decide(self, *arguments):
+            played.append(1)
+            return super().decide(*arguments)
+
+    noted = Noted(**step.given)
+    sb.simulate(noted, PROBLEM, progress=lambda rounds: heard.append((len(played), rounds)))
+    assert heard == [(1024, 1024), (2048, 1024)]
+
+
+@pytest.mark.parametrize(
+    ("trials", "rounds", "engine", "expected"),
+    [
+        (1, 10_000, "numpy", 1000),  # at most 1,024, and a number that divides them
+        (1, 10_007, "numpy", 1024),  # a prime: none does
+        (1000, 10_007, "numpy", 235),  # 2^27 entries are 235.5 rounds of 1,000 x 570
+        (5000, 10_007, "numpy", 64),  # they are 47 rounds of 5,000 x 570: but 64 at least
+        (10_000, 10_007, "numpy", 46),  # 2^22 words are 46.6 rounds of 10,000 x 9
+        (2**19, 10_007, "numpy", 1),  # 2^22 words are not one round of 9 each
+        (1, 10, "numpy", 10),
+        (10_000, 8192, "accelerator", 1024),  # 2^27 words are 1,491 rounds
+    ],
+)
+def test_chunks_fit(trials, rounds, engine, expected, monkeypatch):
+    """30 arms of rank 19; a round takes 4 words of the policy's, 4 of the problem's, and one more."""
+    module = sys.modules["softbandit.simulation.simulator"]
+    monkeypatch.setattr(module.engines, "on_host", lambda engine: engine != "accelerator")
+    policy = examples_of.policy(horizon=10_000)
+    assert module.engines.entries(policy) == 570
+    draws = "device" if engine == "accelerator" else "host"
+    assert module._chunk(policy, PROBLEM, trials, rounds, engine, draws) == expected
+
+
+@pytest.mark.parametrize("engine", ["numpy", "jax"])
+def test_a_kernel_of_rank_zero(engine):
+    arms = np.zeros((5, 1))
+    problem = sb.problems.Problem(arms, sb.Linear(), np.zeros(5), -np.ones(5), 0.1, 1.0, 1.0, 0.5)
+    trace = sb.simulate(sb.CKB(**problem.settings(), horizon=20), problem, trials=2, engine=engine)
+    assert trace.arms.shape == (2, 20)
+
+
+@pytest.mark.parametrize("options", [{"draws": "device"}, {"precision": "float32"}, {"engine": "nonsense"}], ids=str)
+def test_on_a_space_too_options_are_checked(options):
+    problem = sb.problems.rkhs_on(seed=3)
+    with pytest.raises(sb.SoftbanditError, match=next(iter(options))):
+        sb.simulate(sb.CKB(**problem.settings(), horizon=5), problem, **options)
+
+
+def test_shapes():
+    one = sb.simulate(examples_of.policy(), PROBLEM, trials=4, rounds=5)
+    assert {getattr(one, name).shape for name in FIELDS} == {(4, 5)}
+    two = sb.simulate(examples_of.POLICIES["CKB, two constraints"], PAIR, trials=4, rounds=5)
+    assert two.dual.shape == two.costs.shape == two.cost_estimates.shape == (4, 5, 2)
+    none = sb.simulate(examples_of.POLICIES["CKB, unconstrained"], PROBLEM, trials=4, rounds=5)
+    assert none.costs.shape == (4, 5)  # the problem's, for scoring
+    assert none.dual.shape == (4, 5, 0)
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"engine": "nump"}, "Did you mean .numpy."),
+        ({"trials": 0}, "trials: expected a whole number of at least 1"),
+        ({"trials": []}, "at least one trial"),
+        ({"trials": [-1]}, "trials"),
+        ({"trials": 2.5}, "trials"),
+        ({"seed": -1}, "seed"),
+        ({"rounds": 0}, "rounds"),
+        ({"policy": sb.Doubling(examples_of.policy())}, "The policy has no horizon"),
+        ({"problem": examples_of.problem(arms=31)}, "30 arms in the policy, 31 in the problem"),
+        ({"problem": PAIR}, "1 constraints in the policy, 2 in the problem"),
+    ],
+)
+def test_bad_input_is_refused(change, says):
+    with pytest.raises(sb.ArgumentError, match=says):
+        sb.simulate(**{"policy": examples_of.policy(), "problem": PROBLEM, **change})

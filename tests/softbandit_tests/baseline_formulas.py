@@ -1,0 +1,429 @@
+"""The baselines' algorithms on finite arms, transcribed loop by loop with no thought of speed.
+
+What the library's baselines are checked against, decision by decision. Nothing here imports softbandit.
+Throughout, K is the n x n kernel matrix, f (n,) the reward, g (n, m) the costs, eta (T,) and xi (T, m) the noise of
+rounds t = 1..T, B and G (m numbers) the norm bounds, R the noise scale, and lambda = 1 + 2/T.
+u = mu + beta sigma and l = mu - beta sigma, so that f^ = u_f and g_i_ = l_gi are the optimistic reward and costs.
+"""
+
+import math
+
+import numpy as np
+from softbandit_tests import paper_formulas as literal
+
+TOLERANCE = 1e-12  # values this close (relatively) to the best count as tied with it
+
+
+def first_max(values, candidates=None):
+    """The first candidate whose value is at least max - 1e-12 |max|. No candidates: an error, never a guess."""
+    candidates = list(range(len(values))) if candidates is None else list(candidates)
+    if not candidates:
+        raise ValueError("no candidates to choose from")
+    best = max(values[x] for x in candidates)
+    return next(x for x in candidates if values[x] >= best - TOLERANCE * abs(best))
+
+
+def first_min(values, candidates=None):
+    """The first candidate whose value is at most min + 1e-12 |min|."""
+    return first_max([-v for v in values], candidates)
+
+
+def positive(v):
+    """[v]_+ = max(v, 0)."""
+    return max(float(v), 0.0)
+
+
+def posteriors(K, arms, rewards, costs, m, lam):
+    """mu_f, k and [mu_g1, .., mu_gm] after the history so far (the prior if there is none)."""
+    n = len(K)
+    if len(arms) == 0:
+        return np.zeros(n), np.array(K, dtype=float), [np.zeros(n) for _ in range(m)]
+    mu_f, k = literal.posterior(K, arms, rewards, lam)
+    mu_g = [literal.posterior(K, arms, [c[i] for c in costs], lam)[0] for i in range(m)]
+    return mu_f, k, mu_g
+
+
+def deviations(k):
+    """sigma(x) = sqrt(max(k(x, x), 0))."""
+    return np.array([math.sqrt(max(k[x, x], 0.0)) for x in range(len(k))])
+
+
+def confidence(K, arms, rewards, costs, B, G, R, lam, alpha, scale):
+    """mu_f, sigma, [mu_gi], beta_f, [beta_i] after the history so far, with m = len(G).
+
+    root = sqrt(2 (gain + 1 + ln((m + 1)/alpha))), gain = 1/2 ln det(I + K_t/lambda) of the arms so far,
+    beta_f = scale (B + R root), beta_i = scale (G_i + R root).
+    """
+    m = len(G)
+    mu_f, k, mu_g = posteriors(K, arms, rewards, costs, m, lam)
+    gain = literal.information_gain(K, arms, lam)
+    root = math.sqrt(2 * (gain + 1 + math.log((m + 1) / alpha)))
+    return mu_f, deviations(k), mu_g, scale * (B + R * root), [scale * (G[i] + R * root) for i in range(m)]
+
+
+def optimism(K, arms, rewards, costs, B, G, R, lam, alpha, scale):
+    """f^ = u_f, the list of g_i_ = l_gi, and beta_f."""
+    mu_f, sigma, mu_g, beta_f, beta_g = confidence(K, arms, rewards, costs, B, G, R, lam, alpha, scale)
+    return mu_f + beta_f * sigma, [mu_g[i] - beta_g[i] * sigma for i in range(len(G))], beta_f
+
+
+def gp_ucb(K, f, g, B, G, R, T, alpha, scale, eta, xi):
+    """x_t = argmax u_f, with ln(1/alpha) in the width: there are no costs. Gives arms."""
+    lam = 1 + 2 / T
+    arms, rewards = [], []
+    for t in range(1, T + 1):
+        f_hat, _, _ = optimism(K, arms, rewards, [], B, [], R, lam, alpha, scale)
+        x = first_max(f_hat)
+        arms.append(x)
+        rewards.append(f[x] + eta[t - 1])
+    return arms
+
+
+def rpol(K, f, g, B, G, R, T, alpha, scale, eta, xi):
+    """x_t = argmax f^ - sum_i Q_i [g_i_]_+;  Q_i <- max(Q_i + [c_i]_+, sqrt(t)), Q_i(1) = 1. Gives arms, queues."""
+    n, m = g.shape
+    lam = 1 + 2 / T
+    Q = [1.0] * m
+    arms, rewards, costs, queues = [], [], [], []
+    for t in range(1, T + 1):
+        f_hat, g_low, _ = optimism(K, arms, rewards, costs, B, G, R, lam, alpha, scale)
+        x = first_max([f_hat[a] - sum(Q[i] * positive(g_low[i][a]) for i in range(m)) for a in range(n)])
+        c = g[x] + xi[t - 1]
+        queues.append(list(Q))
+        for i in range(m):
+            Q[i] = max(Q[i] + positive(c[i]), math.sqrt(t))
+        arms.append(x)
+        rewards.append(f[x] + eta[t - 1])
+        costs.append(c)
+    return arms, queues
+
+
+def pobo(K, f, g, B, G, R, T, alpha, scale, eta, xi, slack=0.0):
+    """x_t = argmax f^ - sum_i (Q_i/V_t) g_i_ - sum_i P_i [g_i_]_+, with V_t = sqrt(t)/beta_f(t).
+
+    Q_i <- [Q_i + g_i_(x) + slack]_+, Q_i(1) = 0;  P_i <- max(P_i + [c_i]_+, sqrt(t)), P_i(1) = 1.
+    Gives arms, the Q and the P before each update.
+    """
+    n, m = g.shape
+    lam = 1 + 2 / T
+    Q, P = [0.0] * m, [1.0] * m
+    arms, rewards, costs, Qs, Ps = [], [], [], [], []
+    for t in range(1, T + 1):
+        f_hat, g_low, beta_f = optimism(K, arms, rewards, costs, B, G, R, lam, alpha, scale)
+        V = math.sqrt(t) / beta_f
+        values = []
+        for a in range(n):
+            average = sum(Q[i] / V * g_low[i][a] for i in range(m))
+            hard = sum(P[i] * positive(g_low[i][a]) for i in range(m))
+            values.append(f_hat[a] - average - hard)
+        x = first_max(values)
+        c = g[x] + xi[t - 1]
+        Qs.append(list(Q))
+        Ps.append(list(P))
+        for i in range(m):
+            Q[i] = positive(Q[i] + g_low[i][x] + slack)
+            P[i] = max(P[i] + positive(c[i]), math.sqrt(t))
+        arms.append(x)
+        rewards.append(f[x] + eta[t - 1])
+        costs.append(c)
+    return arms, Qs, Ps
+
+
+def pdcbo(K, f, g, B, G, R, T, alpha, scale, eta, xi, step, slack=0.0, contexts=None, seen=None):
+    """x_t = argmax f^ - step sum_i lambda_i g_i_;  lambda_i <- [lambda_i + g_i_(x) + slack]_+, lambda_i(1) = 0.
+
+    With contexts (of the n arms) and seen (of the T rounds), over the arms of the round's context alone.
+    Gives arms and the lambda before each update.
+    """
+    n, m = g.shape
+    lam = 1 + 2 / T
+    dual = [0.0] * m
+    arms, rewards, costs, duals = [], [], [], []
+    for t in range(1, T + 1):
+        f_hat, g_low, _ = optimism(K, arms, rewards, costs, B, G, R, lam, alpha, scale)
+        values = [f_hat[a] - step * sum(dual[i] * g_low[i][a] for i in range(m)) for a in range(n)]
+        allowed = [a for a in range(n) if contexts is None or contexts[a] == seen[t - 1]]
+        x = first_max(values, allowed)
+        duals.append(list(dual))
+        for i in range(m):
+            dual[i] = positive(dual[i] + g_low[i][x] + slack)
+        arms.append(x)
+        rewards.append(f[x] + eta[t - 1])
+        costs.append(g[x] + xi[t - 1])
+    return arms, duals
+
+
+def config(K, f, g, B, G, R, T, alpha, scale, eta, xi):
+    """x_t = argmax f^ over {x: g_i_(x) <= 0 for all i}; if that is empty, infeasibility is declared and
+    x_t = argmin sum_i [g_i_]_+. Gives arms and, for each round, whether it was declared infeasible.
+    """
+    n, m = g.shape
+    lam = 1 + 2 / T
+    arms, rewards, costs, declared = [], [], [], []
+    for t in range(1, T + 1):
+        f_hat, g_low, _ = optimism(K, arms, rewards, costs, B, G, R, lam, alpha, scale)
+        feasible = [a for a in range(n) if all(g_low[i][a] <= 0 for i in range(m))]
+        if feasible:
+            x = first_max(f_hat, feasible)
+        else:
+            x = first_min([sum(positive(g_low[i][a]) for i in range(m)) for a in range(n)])
+        declared.append(not feasible)
+        arms.append(x)
+        rewards.append(f[x] + eta[t - 1])
+        costs.append(g[x] + xi[t - 1])
+    return arms, declared
+
+
+def epbo(K, f, g, B, G, R, T, alpha, scale, eta, xi, penalty):
+    """x_t = argmax f^ - penalty sum_i [g_i_]_+. Gives arms."""
+    n, m = g.shape
+    lam = 1 + 2 / T
+    arms, rewards, costs = [], [], []
+    for t in range(1, T + 1):
+        f_hat, g_low, _ = optimism(K, arms, rewards, costs, B, G, R, lam, alpha, scale)
+        x = first_max([f_hat[a] - penalty * sum(positive(g_low[i][a]) for i in range(m)) for a in range(n)])
+        arms.append(x)
+        rewards.append(f[x] + eta[t - 1])
+        costs.append(g[x] + xi[t - 1])
+    return arms
+
+
+def normal_cdf(z):
+    """Phi(z), by erfc so that the lower tail keeps its digits."""
+    return 0.5 * math.erfc(-z / math.sqrt(2))
+
+
+def normal_pdf(z):
+    """phi(z)."""
+    return math.exp(-0.5 * z * z) / math.sqrt(2 * math.pi)
+
+
+def expected_improvement(mu, sigma, incumbent):
+    """(mu - inc) Phi(z) + sigma phi(z) with z = (mu - inc)/sigma; [mu - inc]_+ where sigma = 0."""
+    if sigma == 0:
+        return positive(mu - incumbent)
+    z = (mu - incumbent) / sigma
+    return (mu - incumbent) * normal_cdf(z) + sigma * normal_pdf(z)
+
+
+def probability_feasible(mu, sigma):
+    """P(g <= 0) = Phi(-mu/sigma); 1 if mu <= 0 and else 0 where sigma = 0."""
+    if sigma == 0:
+        return 1.0 if mu <= 0 else 0.0
+    return normal_cdf(-mu / sigma)
+
+
+def cei(K, f, g, B, G, R, T, alpha, scale, eta, xi):
+    """x_t = argmax EI(x) prod_i P(g_i(x) <= 0), with inc = max of mu_f over {x: mu_gi(x) <= 0 for all i};
+    argmax prod_i P(g_i(x) <= 0) if there is no such x. No widths. Gives arms.
+    """
+    n, m = g.shape
+    lam = 1 + 2 / T
+    arms, rewards, costs = [], [], []
+    for t in range(1, T + 1):
+        mu_f, k, mu_g = posteriors(K, arms, rewards, costs, m, lam)
+        sigma = deviations(k)
+        believed = [a for a in range(n) if all(mu_g[i][a] <= 0 for i in range(m))]
+        values = []
+        for a in range(n):
+            value = 1.0
+            if believed:
+                value = expected_improvement(mu_f[a], sigma[a], max(mu_f[b] for b in believed))
+            for i in range(m):
+                value = value * probability_feasible(mu_g[i][a], sigma[a])
+            values.append(value)
+        x = first_max(values)
+        arms.append(x)
+        rewards.append(f[x] + eta[t - 1])
+        costs.append(g[x] + xi[t - 1])
+    return arms
+
+
+def scbo(K, f, g, B, G, R, T, alpha, scale, eta, xi, samples_f, samples_g):
+    """f_t = mu_f + samples_f[t-1], g_it = mu_gi + samples_g[t-1][i], the samples (T, n) and (T, m, n) being given.
+
+    x_t = argmax f_t over {x: g_it(x) <= 0 for all i}, or argmin sum_i [g_it]_+ if that is empty. Gives arms.
+    """
+    n, m = g.shape
+    lam = 1 + 2 / T
+    arms, rewards, costs = [], [], []
+    for t in range(1, T + 1):
+        mu_f, _, mu_g = posteriors(K, arms, rewards, costs, m, lam)
+        f_t = mu_f + samples_f[t - 1]
+        g_t = [mu_g[i] + samples_g[t - 1][i] for i in range(m)]
+        feasible = [a for a in range(n) if all(g_t[i][a] <= 0 for i in range(m))]
+        if feasible:
+            x = first_max(f_t, feasible)
+        else:
+            x = first_min([sum(positive(g_t[i][a]) for i in range(m)) for a in range(n)])
+        arms.append(x)
+        rewards.append(f[x] + eta[t - 1])
+        costs.append(g[x] + xi[t - 1])
+    return arms
+
+
+def safe_set(u_g, previous, seed, Lip, dist):
+    """With Lip: seed and all x' such that for every i some x in previous has u_gi(x) + Lip_i dist(x, x') <= 0.
+    Without: seed and all x' with u_gi(x') <= 0 for every i.
+    """
+    safe = []
+    for b in range(len(u_g[0])):
+        if Lip is None:
+            certified = all(u[b] <= 0 for u in u_g)
+        else:
+            certified = all(any(u_g[i][a] + Lip[i] * dist[a][b] <= 0 for a in previous) for i in range(len(u_g)))
+        if certified or b in seed:
+            safe.append(b)
+    return safe
+
+
+def maximisers(l_f, u_f, S):
+    """{x in S: u_f(x) >= max over S of l_f}."""
+    best = max(l_f[a] for a in S)
+    return [a for a in S if u_f[a] >= best]
+
+
+def certifies(a, b, l_g, mu_g, k, beta_g, lam):
+    """Whether seeing g_i(a) = l_gi(a) for every i would bring mu'_i(b) + beta_i sigma'(b) <= 0 for every i, where
+    mu'_i(b) = mu_i(b) + k(b, a) (l_gi(a) - mu_i(a)) / (lam + sigma^2(a)) and
+    sigma'^2(b) = sigma^2(b) - k(b, a)^2 / (lam + sigma^2(a)).
+    """
+    variance_a, variance_b = max(k[a, a], 0.0), max(k[b, b], 0.0)
+    sigma = math.sqrt(max(variance_b - k[b, a] ** 2 / (lam + variance_a), 0.0))
+    for i in range(len(l_g)):
+        mu = mu_g[i][b] + k[b, a] * (l_g[i][a] - mu_g[i][a]) / (lam + variance_a)
+        if mu + beta_g[i] * sigma > 0:
+            return False
+    return True
+
+
+def expanders(l_g, S, Lip, dist, mu_g, k, beta_g, lam):
+    """With Lip: {x in S: some x' not in S has l_gi(x) + Lip_i dist(x, x') <= 0 for every i}.
+    Without: {x in S: some x' not in S would be certified by seeing the costs l_gi(x) at x}.
+    """
+    found = []
+    for a in S:
+        for b in range(len(l_g[0])):
+            if b in S:
+                continue
+            if Lip is None:
+                reached = certifies(a, b, l_g, mu_g, k, beta_g, lam)
+            else:
+                reached = all(l_g[i][a] + Lip[i] * dist[a][b] <= 0 for i in range(len(l_g)))
+            if reached:
+                found.append(a)
+                break
+    return found
+
+
+def safe_sets(l_f, u_f, l_g, u_g, previous, seed, Lip, dist, mu_g, k, beta_g, lam):
+    """S, M, E as sorted lists, from the intersected bounds (l_g, u_g: lists of m), the S of the round before, and the
+    posterior of the round (mu_g, k, beta_g, lam: used only where Lip is None).
+    """
+    S = safe_set(u_g, previous, seed, Lip, dist)
+    return S, maximisers(l_f, u_f, S), expanders(l_g, S, Lip, dist, mu_g, k, beta_g, lam)
+
+
+def safe_rounds(K, f, g, B, G, R, T, alpha, scale, eta, xi, seed, Lip, dist, choose):
+    """The rounds that SafeOpt and StageOpt share. Bounds are intersected over time, for every output:
+    l_t = max(l_{t-1}, mu - beta sigma), u_t = min(u_{t-1}, mu + beta sigma), l_0 = -inf, u_0 = inf, and S_0 = seed.
+
+    choose(t, S, M, E, w, u_f) names the arm, w(x) being the largest u(x) - l(x) of the reward and the costs.
+    Gives arms and S_1, .., S_T.
+    """
+    n, m = g.shape
+    lam = 1 + 2 / T
+    l_f, u_f = np.full(n, -np.inf), np.full(n, np.inf)
+    l_g, u_g = [np.full(n, -np.inf) for _ in range(m)], [np.full(n, np.inf) for _ in range(m)]
+    S = sorted(seed)
+    arms, rewards, costs, safe = [], [], [], []
+    for t in range(1, T + 1):
+        mu_f, sigma, mu_g, beta_f, beta_g = confidence(K, arms, rewards, costs, B, G, R, lam, alpha, scale)
+        _, k, _ = posteriors(K, arms, rewards, costs, m, lam)
+        l_f, u_f = np.maximum(l_f, mu_f - beta_f * sigma), np.minimum(u_f, mu_f + beta_f * sigma)
+        for i in range(m):
+            l_g[i] = np.maximum(l_g[i], mu_g[i] - beta_g[i] * sigma)
+            u_g[i] = np.minimum(u_g[i], mu_g[i] + beta_g[i] * sigma)
+        S, M, E = safe_sets(l_f, u_f, l_g, u_g, S, seed, Lip, dist, mu_g, k, beta_g, lam)
+        w = [max([u_f[a] - l_f[a]] + [u_g[i][a] - l_g[i][a] for i in range(m)]) for a in range(n)]
+        x = choose(t, S, M, E, w, u_f)
+        safe.append(S)
+        arms.append(x)
+        rewards.append(f[x] + eta[t - 1])
+        costs.append(g[x] + xi[t - 1])
+    return arms, safe
+
+
+def safeopt(K, f, g, B, G, R, T, alpha, scale, eta, xi, seed, Lip=None, dist=None):
+    """x_t = argmax of w over M union E. Gives arms and the safe sets in force."""
+
+    def choose(t, S, M, E, w, u_f):
+        return first_max(w, sorted(set(M) | set(E)))
+
+    return safe_rounds(K, f, g, B, G, R, T, alpha, scale, eta, xi, seed, Lip, dist, choose)
+
+
+def stageopt(K, f, g, B, G, R, T, alpha, scale, eta, xi, seed, stage_rounds, Lip=None, dist=None):
+    """In rounds t <= stage_rounds, x_t = argmax of w over E (over M where E is empty); then argmax of u_f over S.
+    Gives arms and the safe sets in force.
+    """
+
+    def choose(t, S, M, E, w, u_f):
+        if t <= stage_rounds:
+            return first_max(w, E if E else M)
+        return first_max(u_f, S)
+
+    return safe_rounds(K, f, g, B, G, R, T, alpha, scale, eta, xi, seed, Lip, dist, choose)
+
+
+def sgp_ucb(K, f, g, B, G, R, T, alpha, scale, eta, xi, seed, initial_rounds, uniforms):
+    """In rounds t <= initial_rounds, x_t = seed[floor(uniforms_t |seed|)], the seed in ascending order; then
+    x_t = argmax u_f over {x: u_gi(x) <= 0 for every i} union seed, the bounds not intersected. Gives arms.
+    """
+    n, m = g.shape
+    lam = 1 + 2 / T
+    seed = sorted(seed)
+    arms, rewards, costs = [], [], []
+    for t in range(1, T + 1):
+        if t <= initial_rounds:
+            x = seed[math.floor(uniforms[t - 1] * len(seed))]
+        else:
+            mu_f, sigma, mu_g, beta_f, beta_g = confidence(K, arms, rewards, costs, B, G, R, lam, alpha, scale)
+            u_f = mu_f + beta_f * sigma
+            u_g = [mu_g[i] + beta_g[i] * sigma for i in range(m)]
+            x = first_max(u_f, [a for a in range(n) if a in seed or all(u_g[i][a] <= 0 for i in range(m))])
+        arms.append(x)
+        rewards.append(f[x] + eta[t - 1])
+        costs.append(g[x] + xi[t - 1])
+    return arms
+
+
+def time_varying_ckb(K, f, g, B, G, R, T, alpha, scale, eta, xi, every, delta):
+    """x_t = argmax clip(u_f, -B, B) - sum_i phi_i clip(g_i_, -G_i, G_i), the second clip being called gbar_i;
+    phi_i <- phi_i + gbar_i(x)/V_i projected on [0, rho], phi_i(1) = 0, rho = 4B/delta, V_i = G_i sqrt(T)/rho.
+
+    After every `every` rounds the data and the gain are forgotten, and phi goes on. Gives arms and the phi before
+    each update.
+    """
+    n, m = g.shape
+    lam = 1 + 2 / T
+    rho = 4 * B / delta
+    V = [G[i] * math.sqrt(T) / rho for i in range(m)]
+    dual = [0.0] * m
+    arms, duals = [], []
+    recent, rewards, costs = [], [], []
+    for t in range(1, T + 1):
+        f_hat, g_low, _ = optimism(K, recent, rewards, costs, B, G, R, lam, alpha, scale)
+        f_bar = [min(max(v, -B), B) for v in f_hat]
+        g_bar = [[min(max(v, -G[i]), G[i]) for v in g_low[i]] for i in range(m)]
+        x = first_max([f_bar[a] - sum(dual[i] * g_bar[i][a] for i in range(m)) for a in range(n)])
+        arms.append(x)
+        duals.append(list(dual))
+        for i in range(m):
+            dual[i] = min(positive(dual[i] + g_bar[i][x] / V[i]), rho)
+        recent.append(x)
+        rewards.append(f[x] + eta[t - 1])
+        costs.append(g[x] + xi[t - 1])
+        if t % every == 0:
+            recent, rewards, costs = [], [], []
+    return arms, duals
