@@ -53,9 +53,9 @@ def agent_after(rounds, **settings):
     """An agent in 6 dimensions that has been told that many rounds of history."""
     box = sb.Box([0] * DIMENSION, [1] * DIMENSION)
     policy = sb.CKB(box, sb.Matern(LENGTHSCALE), **TOLD, **settings)
-    posterior = policy.surrogate.prior(1)
+    posterior = policy.model.prior(1)
     for x, y in zip(*history(rounds), strict=True):
-        posterior = policy.surrogate.condition(posterior, x[None], y[None])
+        posterior = policy.model.condition(posterior, x[None], y[None])
     agent = sb.Agent(policy)
     agent._state = policy.init(1)._replace(round=rounds, posterior=posterior, dual=np.array([[0.3]]))
     agent._round = rounds

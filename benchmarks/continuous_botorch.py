@@ -35,7 +35,7 @@ def maximiser(agent, starts):
     X, Y = torch.as_tensor(np.array(own.points)), torch.as_tensor(np.array(own.y))
     model = fixed(X, Y, policy.kernel.lengthscale, own.regularisation)
     gain = np.array([own.gain])
-    beta = [channel.width(state.round + 1, gain)[0, 0] for channel in policy.surrogate.channels]
+    beta = [channel.width(state.round + 1, gain)[0, 0] for channel in policy.model.channels]
     acquisition = Lagrangian(
         model, torch.tensor(beta), torch.as_tensor(policy.bounds[:, 0]), torch.as_tensor(state.dual[0])
     )

@@ -73,7 +73,7 @@ def arms():
         agent = sb.Agent(sb.CKB(X, sb.SquaredExponential(0.3), explore=explore, **settings))
         setup = time.perf_counter() - started
         times = [seconds(ask_and_tell, agent) for _ in range(20)]
-        rank = agent.policy.surrogate.groups[0].features.rank
+        rank = agent.policy.model.groups[0].features.rank
         print(f"{name:10}ask + tell {1e3 * median(times):6.1f} ms   (rank {rank}, set up in {setup:.1f} s)")
 
 

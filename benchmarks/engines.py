@@ -42,7 +42,7 @@ def rounds(options):
         problem = sb.problems.rkhs(seed=3, lengthscale=lengthscale)
         for explore in EXPLORATIONS:
             policy = sb.CKB(**problem.settings(), horizon=options.rounds, explore=explore)
-            rank = policy.surrogate.groups[0].features.rank
+            rank = policy.model.groups[0].features.rank
             for trials in options.trials:
                 ways = {name: run(policy, problem, trials, how) for name, how in runs.items()}
                 times = in_turns({"plain": transcription(problem, explore, options.rounds)} | ways, options.turns)
@@ -58,7 +58,7 @@ def cores(options):
     problem = sb.problems.rkhs(seed=3, lengthscale=0.25)
     for explore in EXPLORATIONS:
         policy = sb.CKB(**problem.settings(), horizon=CORES_ROUNDS, explore=explore)
-        rank = policy.surrogate.groups[0].features.rank
+        rank = policy.model.groups[0].features.rank
         ways = {}
         for name, kept in (("all", {}), ("arms", {"keep": ()})):
             ways["simulate", name] = run(policy, problem, 50, kept)

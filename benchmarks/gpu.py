@@ -32,7 +32,7 @@ def many_trials():
     print(f"\n{'100 arms':10}{'rank':>6}{'trials':>8}{'us a round':>12}{'us a trial-round':>18}{'to compile':>12}")
     for explore in ("ucb", "rand", "ts"):
         policy = sb.CKB(**problem.settings(), horizon=8192, explore=explore)
-        rank = policy.surrogate.groups[0].features.rank
+        rank = policy.model.groups[0].features.rank
         for trials in (1000, 10_000):
             compiling, us = timed(policy, problem, trials, "float64")
             row = f"{rank:6}{trials:8,}{us:12.1f}{us / trials:18.4f}{compiling:10.1f} s"

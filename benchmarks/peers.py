@@ -99,7 +99,7 @@ def step(policy, mean, std, dual):
 
 
 def regularisation(policy):
-    return policy.surrogate.groups[0].regularisation
+    return policy.model.groups[0].regularisation
 
 
 def dense(policy):

@@ -7,9 +7,9 @@ average may not be, given the queue, and the standard lemma does not apply.
 """
 
 import numpy as np
+from softbandit.backend.arrays import POLICY, PROBLEM, draw
 
 import softbandit as sb
-from softbandit.backend.arrays import POLICY, PROBLEM, draw
 
 TRIALS, ROUNDS = 20_000, 25
 
@@ -35,7 +35,7 @@ for own, eta in zip(draws.rounds(), noise.rounds(), strict=True):
     state = policy.update(state, choice, *problem.observe(choice.arm, eta))
 
 queue = state.dual[:, 0]
-estimates = policy.surrogate.estimate(state.posterior, ROUNDS + 1, own)[:, 1, slater_arm]
+estimates = policy.model.estimate(state.posterior, ROUNDS + 1, own)[:, 1, slater_arm]
 gap = np.clip(estimates, -1, 1) - problem.cost[slater_arm]  # at most 0 where it is optimistic
 quantiles = np.quantile(queue, [0.5, 0.9, 0.99])
 

@@ -114,7 +114,7 @@ def test_another_machine_finds_the_basis_again(tmp_path, monkeypatch):
 
     monkeypatch.setattr(sb.SquaredExponential, "__call__", rounded_otherwise)
     other = sb.CKB(grid, sb.SquaredExponential(0.5), **settings)
-    assert other.surrogate.factors[0].pivots.tolist() != policy.surrogate.factors[0].pivots.tolist()
+    assert other.model.factors[0].pivots.tolist() != policy.model.factors[0].pivots.tolist()
     loaded = sb.Agent.load(path)
     np.testing.assert_allclose(loaded.posterior.covariance(), agent.posterior.covariance(), atol=1e-11)
     for seed in range(10):

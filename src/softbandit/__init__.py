@@ -41,6 +41,7 @@ from softbandit.model.explorations import (
 from softbandit.policies.ckb import CKB
 from softbandit.policies.doubling import Doubling
 from softbandit.policies.practical import Practical
+from softbandit.simulation.engine_choice import EngineHint
 from softbandit.simulation.scores import score
 from softbandit.simulation.simulator import simulate
 from softbandit.simulation.sweeps import sweep
@@ -67,6 +68,7 @@ __all__ = [
     "Doubling",
     "DrawCount",
     "Draws",
+    "EngineHint",
     "Exploration",
     "FeedbackError",
     "FetchError",

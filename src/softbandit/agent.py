@@ -12,11 +12,12 @@ import numpy as np
 from softbandit import agent_file, validation
 from softbandit.backend.namespace import drop_single
 from softbandit.backend.random import POLICY, Draws, draw
+from softbandit.backend.shapes import Floats
 from softbandit.domains.spaces import Domain
 from softbandit.errors import ArgumentError, DecisionError, FeedbackError, FileError, Words
-from softbandit.policies.base import Choice, Policy, State, StepPolicy
+from softbandit.gp.pivoted_cholesky import Features
+from softbandit.policies.base import Choice, Policy, State, StepPolicy, Steps
 from softbandit.policies.ckb import CKB
-from softbandit.backend.shapes import Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,27 +48,25 @@ class Posterior:
     On a continuous domain it is asked at points, (n, d).
     """
 
-    def __init__(self, policy: StepPolicy, state: State) -> None:
-        self._surrogate, self._state, self._arms = policy.surrogate, state.posterior, policy.arms
+    def __init__(self, policy: Steps, state: State, arms: Floats | Domain) -> None:
+        self._policy, self._state, self._arms = policy, state, arms
 
     def mean(self, points: Any = None) -> Floats:
-        """mu_t: (1 + m, n)"""
-        found = self._moments(points)
-        return np.array(self._surrogate.mean(self._state)[0]) if found is None else found[0]
+        """Return mu_t: (1 + m, n)."""
+        return np.array(self._policy.moments(self._state, self._checked(points))[0])
 
     def std(self, points: Any = None) -> Floats:
-        """sigma_t: (1 + m, n)"""
-        found = self._moments(points)
-        return np.array(self._surrogate.std(self._state)[0]) if found is None else found[1]
+        """Return sigma_t: (1 + m, n)."""
+        return np.array(self._policy.moments(self._state, self._checked(points))[1])
 
     def covariance(self) -> Floats:
-        """k_t(x, x') over all pairs of arms: (1 + m, n, n)"""
-        if isinstance(self._arms, Domain):
+        """Return k_t(x, x') over all pairs of arms: (1 + m, n, n)."""
+        if isinstance(self._arms, Domain) or not isinstance(self._policy, StepPolicy):
             raise ArgumentError.of("covariance", "finite arms", self._arms, "Ask for mean and std at points.")
-        return np.array(self._surrogate.covariance(self._state)[0])
+        return np.array(self._policy.model.covariance(self._state.posterior)[0])
 
-    def _moments(self, points: Any) -> tuple[Floats, Floats] | None:
-        """mu and sigma at points of a continuous domain; None on finite arms, which are all there is."""
+    def _checked(self, points: Any) -> Floats | None:
+        """Return points of a continuous domain; None on finite arms, where there are no others."""
         if not isinstance(self._arms, Domain):
             if points is not None:
                 raise ArgumentError.of("points", "none, on finite arms", points, "Leave them out.")
@@ -76,8 +75,7 @@ class Posterior:
         if X.shape[1] != self._arms.dimension:
             got = Words(f"shape {X.shape}")
             raise ArgumentError.of("points", f"rows of {self._arms.dimension} coordinates", got, "Check the shape.")
-        moments: tuple[Floats, Floats] = self._surrogate.moments(self._state[0], X)
-        return moments
+        return X
 
 
 class Agent:
@@ -129,7 +127,7 @@ class Agent:
 
     @property
     def posterior(self) -> Posterior:
-        return Posterior(self._stage.policy, self._state)
+        return Posterior(self._stage.policy, self._state, self.policy.arms)
 
     def ask(self, among: Sequence[int] | None = None) -> Decision:
         """The decision for this round, among these arms (those of a context, say), or among all.
@@ -166,7 +164,7 @@ class Agent:
         c = validation.each("cost", cost, m, FeedbackError, single=m == 1)[None, :]
         with np.errstate(over="ignore", invalid="ignore"):
             state = self._stage.policy.update(self._state, choice, r, c)
-            usable = self._stage.policy.surrogate.usable(state.posterior)
+            usable = self._stage.policy.usable(state)
         if not usable:
             raise FeedbackError.of("reward, cost", "numbers of a usable size", (reward, cost), "Check the units.")
         self._state, self._round = state, self._round + 1
@@ -191,8 +189,7 @@ class Agent:
         arrays = {f"state{i}": np.asarray(leaf) for i, leaf in enumerate(agent_file.leaves(self._state))}
         arrays["told"] = np.array(sorted(self._told), dtype=np.int64)
         header: dict[str, Any] = {"seed": self.seed, "round": self._round, "identity": self._identity}
-        factors = self._stage.policy.surrogate.factors
-        arrays |= {f"pivots{i}": each.pivots for i, each in enumerate(factors)}
+        arrays |= {f"pivots{i}": factor.pivots for i, factor in enumerate(_factors(self._stage.policy))}
         settings: dict[str, Any] = {}
         try:
             header |= {"policy": agent_file.encode(self.policy, settings), "code": None}
@@ -231,10 +228,11 @@ class Agent:
         """The state that was saved, in the basis in which it was saved."""
         self._begin(validation.whole("round", header["round"], least=0))
         self._identity = validation.whole("identity", header["identity"], least=0)
-        step = self._stage.policy
-        pivots = [arrays[f"pivots{i}"] for i in range(len(step.surrogate.factors))]
-        if not all(np.array_equal(p, f.pivots) for p, f in zip(pivots, step.surrogate.factors, strict=True)):
-            # Another machine rounds otherwise, and would have chosen others.
+        step, factors = self._stage.policy, _factors(self._stage.policy)
+        pivots = [arrays[f"pivots{i}"] for i in range(len(factors))]
+        if not all(np.array_equal(p, f.pivots) for p, f in zip(pivots, factors, strict=True)):
+            # A machine that rounds differently may have chosen other pivots.
+            assert isinstance(step, StepPolicy)
             self._stage = self._stage._replace(policy=step.replace(factors=pivots))
             self._state = self._stage.policy.init(trials=1)
         count = len(list(agent_file.leaves(self._state)))
@@ -272,7 +270,7 @@ class Agent:
             raise ArgumentError.of("among", "all points, on a continuous domain", among, "Leave among out.")
         n = len(self.policy.arms)
         if not self._stage.policy.takes_contexts:
-            remedy = "It has no rule for a round in which no safe arm is on offer; leave among out."
+            remedy = "It has no rule for a round without a safe arm; leave among out."
             raise ArgumentError.of("among", f"all arms, with {type(self.policy).__name__}", among, remedy)
         if np.ndim(among) != 1:
             raise ArgumentError.of("among", "a list of arms", among, "Pass the arms to choose from.")
@@ -291,3 +289,8 @@ class Agent:
                 HorizonWarning,
                 stacklevel=3,
             )
+
+
+def _factors(step: Steps) -> Sequence[Features]:
+    """Return the factorised kernels of a policy on finite arms; none on a continuous domain."""
+    return step.model.factors if isinstance(step, StepPolicy) and not step.continuous else ()

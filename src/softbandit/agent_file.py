@@ -19,7 +19,7 @@ import numpy as np
 
 from softbandit import baselines
 from softbandit.atomic_write import replacing
-from softbandit.backend.shapes import Array
+from softbandit.backend.shapes import Floats
 from softbandit.domains import parameters, spaces
 from softbandit.errors import FileError, Words
 from softbandit.gp import kernels
@@ -56,7 +56,7 @@ class NotStorable(Exception):
     """A setting that only code can hold, such as a function."""
 
 
-def encode(value: Any, arrays: dict[str, Array]) -> Any:
+def encode(value: Any, arrays: dict[str, Floats]) -> Any:
     """Settings as JSON; arrays are put in `arrays` and named."""
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
@@ -73,7 +73,7 @@ def encode(value: Any, arrays: dict[str, Array]) -> Any:
     raise NotStorable(repr(value))
 
 
-def encode_settings(value: Any, arrays: dict[str, Array]) -> dict[str, Any]:
+def encode_settings(value: Any, arrays: dict[str, Floats]) -> dict[str, Any]:
     names = [f.name for f in fields(value) if f.init]
     given = value.given if isinstance(value, StepPolicy) else {name: getattr(value, name) for name in names}
     # Factors are made again: an agent's file has their pivots, which say how.
@@ -102,7 +102,7 @@ def leaves(tree: Any) -> Iterator[Any]:
         yield tree
 
 
-def refill(tree: Any, values: Iterator[Array]) -> Any:
+def refill(tree: Any, values: Iterator[Floats]) -> Any:
     """A tree of the same shape with the given leaves, each of the old one's type and shape."""
     if isinstance(tree, tuple):
         branches = [refill(branch, values) for branch in tree]
@@ -120,7 +120,7 @@ def refill(tree: Any, values: Iterator[Array]) -> Any:
 
 def same(a: Any, b: Any) -> bool:
     """Whether two policies have the same settings, as far as they can be stored."""
-    stored: list[dict[str, Array]] = [{}, {}]
+    stored: list[dict[str, Floats]] = [{}, {}]
     try:
         specs = [encode(each, arrays) for each, arrays in zip((a, b), stored, strict=True)]
     except NotStorable:
@@ -128,14 +128,14 @@ def same(a: Any, b: Any) -> bool:
     return specs[0] == specs[1] and all(np.array_equal(x, stored[1][name]) for name, x in stored[0].items())
 
 
-def write(path: str | PathLike[str], header: dict[str, Any], arrays: dict[str, Array]) -> None:
+def write(path: str | PathLike[str], header: dict[str, Any], arrays: dict[str, Floats]) -> None:
     """Write the archive, whole or not at all."""
     with replacing(path) as file:
         header = {"format": FORMAT, "version": VERSION, **header}
         np.savez(file, allow_pickle=False, header=np.array(json.dumps(header)), **arrays)
 
 
-def read(path: str | PathLike[str]) -> tuple[dict[str, Any], dict[str, Array]]:
+def read(path: str | PathLike[str]) -> tuple[dict[str, Any], dict[str, Floats]]:
     """Header and arrays of an archive, all read and checked for damage."""
     target = Path(path)
     if not target.is_file():

@@ -7,22 +7,22 @@ import pytest
 from softbandit_tests import examples_of
 
 import softbandit as sb
-from softbandit.backend.traced_fields import assemble, dissect
+from softbandit.backend.traced_fields import HostOnly, Traced, join, split
 
 PROBLEM = examples_of.problem()
 
 
 def form(policy, problem=PROBLEM):
-    return dissect((policy, problem))[1]
+    return split((policy, problem))[1]
 
 
 def test_put_together_with_other_numbers():
     policy = examples_of.policy()
-    numbers, made = dissect((policy, PROBLEM))
-    doubled, problem = assemble(made, [2 * number for number in numbers])
+    numbers, made = split((policy, PROBLEM))
+    doubled, problem = join(made, [2 * number for number in numbers])
     np.testing.assert_array_equal(doubled.bounds, 2 * policy.bounds)
-    np.testing.assert_array_equal(doubled.surrogate.groups[0].features.phi, 2 * policy.surrogate.groups[0].features.phi)
-    np.testing.assert_array_equal(problem.reward, 2 * PROBLEM.reward)
+    np.testing.assert_array_equal(doubled.model.groups[0].features.phi, 2 * policy.model.groups[0].features.phi)
+    np.testing.assert_array_equal(problem._values, 2 * PROBLEM._values)
     assert doubled.dual_rule.rho == 2 * policy.rho
     assert doubled.horizon == 2 * policy.horizon
     assert doubled.ties == policy.ties
@@ -30,9 +30,9 @@ def test_put_together_with_other_numbers():
 
 def test_an_array_in_several_places_is_one_number():
     shared = np.arange(3.0)
-    numbers, made = dissect((shared, [shared, shared.copy()]))
+    numbers, made = split((shared, [shared, shared.copy()]))
     assert len(numbers) == 2
-    first, (same, other) = assemble(made, ["a", "b"])
+    first, (same, other) = join(made, ["a", "b"])
     assert (first, same, other) == ("a", "a", "b")
 
 
@@ -111,21 +111,51 @@ def test_an_exploration_that_was_changed_is_another():
 
 
 def test_what_no_step_uses_is_not_there_to_be_used():
-    policy, problem = assemble(form(examples_of.policy()), dissect((examples_of.policy(), PROBLEM))[0])
+    policy, problem = join(form(examples_of.policy()), split((examples_of.policy(), PROBLEM))[0])
     for part, name in ((policy, "kernel"), (policy, "given"), (problem, "kernel")):
         with pytest.raises(AttributeError):
             getattr(part, name)
 
 
-def test_a_value_with_an_array_is_taken_apart():
-    @dataclass(frozen=True)
-    class Table:
-        rows: np.ndarray
-        scale: float
+@dataclass(frozen=True, eq=False)
+class Table:
+    rows: Traced[np.ndarray]
+    scale: float
+    path: HostOnly[str]
 
-    numbers, made = dissect(Table(np.ones(2), 3.0))
-    assert [number.shape for number in numbers] == [(2,)]  # the scale is a value's own
-    assert assemble(made, [np.zeros(2)]).scale == 3.0
+
+def test_fields_are_what_they_are_declared_to_be():
+    numbers, form = split(Table(np.ones(2), 3.0, "somewhere"))
+    assert [number.shape for number in numbers] == [(2,)]
+    built = join(form, [np.zeros(2)])
+    assert (built.rows.tolist(), built.scale) == ([0.0, 0.0], 3.0)
+    assert not hasattr(built, "path")
+    assert form == split(Table(np.zeros(2), 3.0, "elsewhere"))[1]
+    assert form != split(Table(np.ones(2), 4.0, "somewhere"))[1]
+
+
+@dataclass(frozen=True, eq=False)
+class Named:
+    """A user's exploration whose fields have names that the library's own classes use otherwise."""
+
+    name: str = "mine"
+    kernel: float = 0.5
+    given: tuple = (1, 2)
+
+    def draws(self, rank):
+        return sb.DrawCount()
+
+    def estimate(self, belief, width, draws):
+        assert self.name == "mine"
+        assert self.given == (1, 2)
+        return belief.mean + self.kernel * width * belief.std
+
+
+@pytest.mark.parametrize("engine", ["numpy", "jax"])
+def test_a_users_exploration_keeps_all_its_fields_on_both_engines(engine):
+    trace = sb.simulate(examples_of.policy(explore=Named()), PROBLEM, trials=2, engine=engine, rounds=20)
+    plain = sb.simulate(examples_of.policy(width_scale=0.5), PROBLEM, trials=2, engine="numpy", rounds=20)
+    np.testing.assert_array_equal(trace.arms, plain.arms)
 
 
 @dataclass(frozen=True)
@@ -137,6 +167,6 @@ class Gamma:
 
 
 def test_what_has_a_shape_but_is_no_array_is_part_of_the_form():
-    numbers, form = dissect((Gamma(), np.float64(2.0)))
+    numbers, form = split((Gamma(), np.float64(2.0)))
     assert numbers == [2.0]
-    assert assemble(form, [3.0]) == (Gamma(), 3.0)
+    assert join(form, [3.0]) == (Gamma(), 3.0)

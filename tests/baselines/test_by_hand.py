@@ -195,7 +195,7 @@ def test_constrained_thompson_takes_the_best_feasible_sample():
     policy = make(ConstrainedTS, arms=3)
     agent = sb.Agent(policy, seed=4)
     own = next(draw(policy.draws(), 4, [0], 0, 1, POLICY).rounds())
-    f_t, g_t = policy.surrogate.estimate(policy.init(1).posterior, 1, own)[0]
+    f_t, g_t = policy.model.estimate(policy.init(1).posterior, 1, own)[0]
     feasible = [x for x in range(3) if g_t[x] <= 0]
     expected = max(feasible, key=lambda x: f_t[x]) if feasible else min(range(3), key=lambda x: max(g_t[x], 0))
     assert agent.ask().arm == expected

@@ -129,8 +129,8 @@ def test_constrained_thompson(seed, m, scale):
     draws = draw(policy.draws(), 3, [0], 0, T, POLICY)
     samples = []
     for state, own in zip(states, draws.rounds(), strict=True):
-        h = policy.surrogate.estimate(state.posterior, state.round + 1, own)
-        samples.append((h - policy.surrogate.mean(state.posterior))[0])
+        h = policy.model.estimate(state.posterior, state.round + 1, own)
+        samples.append((h - policy.model.mean(state.posterior))[0])
     samples = np.array(samples)
     assert arms == case.literal("scbo", samples_f=samples[:, 0], samples_g=samples[:, 1:])
 
@@ -211,6 +211,6 @@ def test_gp_ts(seed, m, scale):
     draws = draw(policy.draws(), 3, [0], 0, T, POLICY)
     for t, (state, own) in enumerate(zip(states, draws.rounds(), strict=True)):
         mu = direct.posterior(K, arms[:t], rewards[:t], 1 + 2 / T)[0] if t else np.zeros(len(K))
-        h, mean = policy.surrogate.estimate(state.posterior, t + 1, own), policy.surrogate.mean(state.posterior)
+        h, mean = policy.model.estimate(state.posterior, t + 1, own), policy.model.mean(state.posterior)
         sample = (h - mean)[0, 0]
         assert literal.first_max((mu + sample).tolist()) == arms[t]

@@ -6,8 +6,21 @@ import pytest
 from softbandit_tests import examples_of
 
 import softbandit as sb
-from softbandit.baselines import CONFIG, GPUCB, PDCBO, POLICIES, RPOL, SGPUCB, SafeOpt, StageOpt, TimeVarying, make
+from softbandit.baselines import (
+    CONFIG,
+    GPUCB,
+    PDCBO,
+    POLICIES,
+    RPOL,
+    SGPUCB,
+    SafeOpt,
+    StageOpt,
+    TimeVarying,
+    make,
+    safe_sets,
+)
 from softbandit.baselines.safe_sets import steepness
+from softbandit.simulation import schedule
 
 SAFE = {"SafeOpt": (SafeOpt, {}), "SafeOpt, Lipschitz": (SafeOpt, {"lipschitz": "arms"})}
 SAFE |= {"StageOpt": (StageOpt, {}), "StageOpt, Lipschitz": (StageOpt, {"lipschitz": "arms"})}
@@ -90,9 +103,9 @@ def test_safe_methods_take_no_contexts(kind):
     problem = contextual()
     policy = examples_of.policy(problem, kind=kind, safe=examples_of.safest(problem))
     for each in (policy, sb.Doubling(policy)):
-        with pytest.raises(sb.ArgumentError, match="no rule for a round in which no safe arm is on offer"):
+        with pytest.raises(sb.ArgumentError, match="no rule for a round without a safe arm"):
             sb.simulate(each, problem, rounds=5)
-        with pytest.raises(sb.ArgumentError, match="no rule for a round in which no safe arm is on offer"):
+        with pytest.raises(sb.ArgumentError, match="no rule for a round without a safe arm"):
             sb.Agent(each).ask(among=[1, 2])
 
 
@@ -146,13 +159,11 @@ def test_the_steepness_of_a_kernel_bounds_the_slope_of_every_function():
 
 
 def test_blocks_change_nothing(monkeypatch):
-    from softbandit.baselines import safe
-
     problem = examples_of.problem(seed=7)
     for own in ({}, {"lipschitz": "arms"}):
         policy = examples_of.policy(problem, kind=SafeOpt, safe=examples_of.safest(problem), width_scale=0.2, **own)
         whole = sb.simulate(policy, problem, trials=2, rounds=15)
-        monkeypatch.setattr(safe, "BLOCK_NUMBERS", 500)
+        monkeypatch.setattr(safe_sets, "BLOCK_NUMBERS", 500)
         np.testing.assert_array_equal(whole.arms, sb.simulate(policy, problem, trials=2, rounds=15).arms)
         monkeypatch.undo()
 
@@ -211,14 +222,11 @@ def test_where_all_is_infeasible_expected_improvement_seeks_the_least_bad_arm():
 
 
 def test_the_warning_does_not_depend_on_chunks(monkeypatch):
-    import sys
-
     problem = examples_of.problem(seed=7)
     policy = examples_of.policy(problem, kind=CONFIG, width_scale=0.02)
     said = []
     for words in (2**20, 1):
-        module = sys.modules["softbandit.simulation.simulator"]
-        monkeypatch.setattr(module, "CPU", module.CPU._replace(words=words))
+        monkeypatch.setattr(schedule, "CPU", schedule.CPU._replace(words=words))
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             sb.simulate(policy, problem, trials=20)

@@ -39,8 +39,8 @@ def test_a_mirrored_problem_gets_mirrored_estimates(exploration):
     """A cost is a reward upside down: negated observations and width give the negated estimate."""
     problem = examples_of.problem()
     policy = examples_of.policy(problem, explore=exploration, width=1.0)
-    block = policy.surrogate.blocks[0]
-    rank = policy.surrogate.groups[0].features.rank
+    block = policy.model.blocks[0]
+    rank = policy.model.groups[0].features.rank
     need = exploration.draws(rank)
     rng = np.random.default_rng(0)
     draws = sb.Draws(rng.standard_normal((1, 1, need.normal)), rng.random((1, 1, need.uniform)))
@@ -63,14 +63,14 @@ def test_to_keep_the_weights_alone_changes_no_estimate(exploration, engine):
     problem = examples_of.problem()
     policies = [examples_of.policy(problem, explore=kind(), width_scale=0.2) for kind in (Whole, Alone)]
     kept = [type(policy.init(trials=1).posterior[0]) for policy in policies]
-    assert kept == [weight_space.Finite, weight_space.Weights]
+    assert kept == [weight_space.ArmPosterior, weight_space.WeightPosterior]
     whole, alone = (sb.simulate(policy, problem, trials=3, engine=engine, rounds=40) for policy in policies)
     np.testing.assert_array_equal(whole.arms, alone.arms)
     np.testing.assert_allclose(whole.cost_estimates, alone.cost_estimates, atol=1e-10)
 
 
 def estimate_after(policy, block, sign, draws):
-    group = policy.surrogate.groups[0]
+    group = policy.model.groups[0]
     state = weight_space.prior(group.features, outputs=1, trials=1)
     state = weight_space.condition(group.features, 1.0, state, np.array([3]), np.array([[sign * 0.8]]))
     belief = weight_space.Belief(group.features, state, slice(None))

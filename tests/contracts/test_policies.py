@@ -2,7 +2,6 @@
 
 import importlib
 import pkgutil
-import sys
 
 import numpy as np
 import pytest
@@ -10,10 +9,10 @@ from softbandit_tests import examples_of
 
 import softbandit as sb
 from softbandit.policies.base import Policy
+from softbandit.simulation import schedule
 
-module = sys.modules["softbandit.simulation.simulator"]  # the function of that name hides the module
 FIELDS = ("arms", "rewards", "costs", "dual", "reward_estimates", "cost_estimates")
-ABSTRACT = {"StepPolicy", "WrappedPolicy", "Unconstrained", "Memoryless", "Seeded", "SafePolicy"}
+ABSTRACT = {"StepDefaults", "StepPolicy", "WrappedPolicy", "Unconstrained", "Seeded", "SafePolicy"}
 ON_SPACES = {"Practical"}  # which has no arms to be tried here: see test_practical.py
 PROBLEM, PAIR = examples_of.problem(), examples_of.problem(constraints=2, seed=5)
 
@@ -43,7 +42,7 @@ def test_chunks_change_nothing(policy, monkeypatch):
     problem = problem_of(policy)
     whole = sb.simulate(policy, problem, trials=3, rounds=40)
     for words in (1, 500):
-        monkeypatch.setattr(module, "CPU", module.CPU._replace(words=words))
+        monkeypatch.setattr(schedule, "CPU", schedule.CPU._replace(words=words))
         assert_same(whole, sb.simulate(policy, problem, trials=3, rounds=40))
 
 

@@ -9,10 +9,10 @@ from softbandit_tests import paper_formulas as literal
 from softbandit.gp import weight_space
 from softbandit.gp.pivoted_cholesky import features
 
-every_form = pytest.mark.parametrize("prior", [weight_space.prior, weight_space.prior_of_weights])
+every_form = pytest.mark.parametrize("prior", [weight_space.prior, weight_space.weight_prior])
 every_kernel = pytest.mark.parametrize(("kernel", "X"), examples_of.KERNELS.values(), ids=examples_of.KERNELS)
 
-MISSED = {weight_space.prior: 1e-15, weight_space.prior_of_weights: 1e-13}
+MISSED = {weight_space.prior: 1e-15, weight_space.weight_prior: 1e-13}
 """What a variance may lack, of the largest k(x, x): the features have k(x, x) up to their tolerance."""
 
 

@@ -20,15 +20,15 @@ def policy(kernel, explore, **settings):
 
 
 def learned(the_policy, t=25):
-    posterior = the_policy.surrogate.prior(1)
+    posterior = the_policy.model.prior(1)
     for x, y in zip(X[:t], Y[:t], strict=True):
-        posterior = the_policy.surrogate.condition(posterior, x[None], y[None])
+        posterior = the_policy.model.condition(posterior, x[None], y[None])
     return posterior
 
 
 def field(the_policy, round=0, t=25):
     draws = next(draw(the_policy.draws(), 3, [0], round, 1, POLICY).rounds())
-    return the_policy.surrogate.fields(learned(the_policy, t), t + 1, draws)[0]
+    return the_policy.model.fields(learned(the_policy, t), t + 1, draws)[0]
 
 
 @pytest.mark.parametrize("name", KERNELS)
@@ -36,14 +36,14 @@ def field(the_policy, round=0, t=25):
 @pytest.mark.parametrize("t", [0, len(X)])
 def test_derivatives_are_those_of_difference_quotients(name, explore, t):
     h = field(policy(KERNELS[name], explore, cost_kernel=sb.Matern(0.4)), t=t)
-    u = rng.standard_normal((len(Q), 3))
+    u = rng.standard_normal((3, len(Q)))
     value, pull = h.linearised(Q)
     np.testing.assert_allclose(value, h(Q), rtol=1e-12, atol=1e-12)
     # Richardson's: errors of step^4 times fifth derivatives (frequencies reach 1e3 in a rough path), and 1e-15 / step.
     step = 2e-6
     for j in range(2):
         wide, narrow = (
-            ((h(Q + e) - h(Q - e)) / (2 * e[j]) * u).sum(axis=1) for e in (step * np.eye(2)[j], step / 2 * np.eye(2)[j])
+            ((h(Q + e) - h(Q - e)) / (2 * e[j]) * u).sum(axis=0) for e in (step * np.eye(2)[j], step / 2 * np.eye(2)[j])
         )
         np.testing.assert_allclose(pull(u)[:, j], (4 * narrow - wide) / 3, atol=1e-6, rtol=1e-6)
 
@@ -51,33 +51,33 @@ def test_derivatives_are_those_of_difference_quotients(name, explore, t):
 @pytest.mark.parametrize("explore", ["ucb", "ts"])
 def test_derivatives_through_a_budget(explore):
     h = field(policy(sb.Matern(0.3), explore, budget=6))
-    u, step = rng.standard_normal((len(Q), 3)), 1e-6
+    u, step = rng.standard_normal((3, len(Q))), 1e-6
     _, pull = h.linearised(Q)
     for j in range(2):
         e = step * np.eye(2)[j]
-        by_difference = ((h(Q + e) - h(Q - e)) / (2 * step) * u).sum(axis=1)
+        by_difference = ((h(Q + e) - h(Q - e)) / (2 * step) * u).sum(axis=0)
         np.testing.assert_allclose(pull(u)[:, j], by_difference, atol=1e-6, rtol=1e-6)
 
 
 def test_ucb_is_the_mean_and_a_width():
     the_policy = policy(sb.Matern(0.3), "ucb", width=[1.0, 2.0, 3.0])
-    lam = the_policy.surrogate.groups[0][1].regularisation
+    lam = the_policy.model.groups[0][1].regularisation
     k, A = sb.Matern(0.3)(Q, X), np.linalg.inv(sb.Matern(0.3)(X, X) + lam * np.eye(25))
     sigma = np.sqrt(1 - np.einsum("nt,tu,nu->n", k, A, k))
-    np.testing.assert_allclose(field(the_policy)(Q), k @ A @ Y + np.outer(sigma, [1, -2, -3]), atol=1e-12)
+    np.testing.assert_allclose(field(the_policy)(Q), (k @ A @ Y + np.outer(sigma, [1, -2, -3])).T, atol=1e-12)
 
 
 def test_randomised_ucb_has_one_multiple_of_sigma_everywhere():
     h, ucb = field(policy(sb.Matern(0.3), "rand", width=1.0))(Q), field(policy(sb.Matern(0.3), "ucb", width=1.0))(Q)
     mean = field(policy(sb.Matern(0.3), "greedy"))(Q)
     ratio = (h - mean) / (ucb - mean)
-    np.testing.assert_allclose(ratio, np.tile(ratio[:1], (12, 1)), rtol=1e-9)
-    assert len(np.unique(np.round(ratio[0], 6))) == 3  # a draw for each output
+    np.testing.assert_allclose(ratio, np.tile(ratio[:, :1], (1, 12)), rtol=1e-9)
+    assert len(np.unique(np.round(ratio[:, 0], 6))) == 3  # a draw for each output
 
 
 def test_a_sampled_function_is_the_same_wherever_it_is_evaluated():
     h = field(policy(sb.Matern(0.3), "ts"))
-    np.testing.assert_allclose(h(Q)[3:7], h(Q[3:7]), rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(h(Q)[:, 3:7], h(Q[3:7]), rtol=1e-9, atol=1e-12)
     np.testing.assert_array_equal(h(Q), field(policy(sb.Matern(0.3), "ts"))(Q))
     assert not np.allclose(h(Q), field(policy(sb.Matern(0.3), "ts"), round=1)(Q))
 
@@ -87,10 +87,10 @@ def test_samples_have_the_posteriors_mean_and_covariance(name):
     kernel, beta, N = KERNELS[name], 0.5, 250
     the_policy = policy(kernel, "ts", width=beta, regularisation=0.3)
     posterior, draws = learned(the_policy), draw(the_policy.draws(), 3, [0], 0, N, POLICY)
-    samples = np.array([the_policy.surrogate.fields(posterior, 26, own)[0](Q) for own in draws.rounds()])
+    samples = np.array([the_policy.model.fields(posterior, 26, own)[0](Q) for own in draws.rounds()])
     k, A = kernel(Q, X), np.linalg.inv(kernel(X, X) + 0.3 * np.eye(25))
     covariance = beta**2 * (kernel(Q, Q) - k @ A @ k.T)
-    errors = samples - k @ A @ Y
+    errors = samples.transpose(0, 2, 1) - k @ A @ Y
     # Each output is a sample of its own. A mean of N of them is off by beta / sqrt(N) = 0.03, at most 4.5 times that.
     assert np.abs(errors.mean(axis=0)).max() < 4.5 * beta / np.sqrt(N)
     pooled = np.einsum("snk,smk->nm", errors, errors) / (3 * N)

@@ -12,7 +12,7 @@ TRIALS = 40_000
 BETA = np.array([1.5, -0.7])  # reward up, cost down
 
 
-@pytest.fixture(scope="module", params=[weight_space.prior, weight_space.prior_of_weights])
+@pytest.fixture(scope="module", params=[weight_space.prior, weight_space.weight_prior])
 def belief(request):
     """The posterior of two outputs after three rounds, the same in every trial."""
     X = np.linspace(0, 1, 8)[:, None]

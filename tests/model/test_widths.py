@@ -24,18 +24,18 @@ def test_each_output_has_its_own_bound_and_noise_and_the_gain_before_the_round()
     )
     state, arms = policy.init(1), [3, 3, 17, 4]
     for arm in arms:
-        posterior = policy.surrogate.condition(state.posterior, np.array([arm]), np.zeros((1, 3)))
+        posterior = policy.model.condition(state.posterior, np.array([arm]), np.zeros((1, 3)))
         state = state._replace(posterior=posterior)
     gain = literal.information_gain(problem.kernel(problem.arms, problem.arms), arms, 1 + 2 / 50)
     root = math.sqrt(2 * (gain + 1 + math.log(3 / 0.05)))
-    (block,) = policy.surrogate.blocks
+    (block,) = policy.model.blocks
     expected = [2 + 0.5 * root, -(3 + 0.6 * root), -(4 + 0.7 * root)]
     np.testing.assert_allclose(block.width(5, state.posterior[0].gain)[0], expected, rtol=1e-12)
 
 
 def test_the_papers_case_is_one_constraint():
     policy = examples_of.policy(noise=1.0, reward_bound=1.0, cost_bound=1.0, confidence=0.1)
-    (block,) = policy.surrogate.blocks
+    (block,) = policy.model.blocks
     beta = 1 + math.sqrt(2 * (0 + 1 + math.log(2 / 0.1)))
     np.testing.assert_allclose(block.width(1, np.zeros(1)), [[beta, -beta]], rtol=1e-15)
 
@@ -45,7 +45,7 @@ def test_the_bound_holds_on_synthetic_problems(seed):
     """|f - mu| <= beta sigma at every arm and round, as the theorem says with probability 0.9."""
     problem = examples_of.problem(seed=seed)
     policy = examples_of.policy(problem, explore="rand", width_scale=0.2)
-    beta = examples_of.policy(problem).surrogate.blocks[0].width
+    beta = examples_of.policy(problem).model.blocks[0].width
     agent = sb.Agent(policy, seed=seed)
     rng = np.random.default_rng(seed)
     for t in range(60):

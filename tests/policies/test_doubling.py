@@ -28,7 +28,7 @@ def test_late_feedback_from_an_earlier_run_is_still_learned_from():
 
 def test_restarts_share_the_factorised_kernel():
     policy = sb.Doubling(examples_of.policy(horizon=2))
-    assert policy.stage(0).policy.surrogate.factors[0] is policy.stage(50).policy.surrogate.factors[0]
+    assert policy.stage(0).policy.model.factors[0] is policy.stage(50).policy.model.factors[0]
 
 
 def test_what_cannot_be_doubled_is_refused():

@@ -1,7 +1,8 @@
 import pytest
 
 import softbandit as sb
-from softbandit.policies.dual_settings import cancelling_slack, checked_slack, dual_cap
+from softbandit.policies.dual_settings import checked_slack, dual_cap
+from softbandit.theory import cancelling_slack
 
 
 def test_a_slack_cancels_a_bound_until_the_cap():

@@ -7,17 +7,19 @@ import subprocess
 import sys
 import warnings
 
+import jax
 import numpy as np
 import pytest
 from softbandit_tests import examples_of
 
 import softbandit as sb
-from softbandit.backend import arrays
+from softbandit.backend import jax_operations
 from softbandit.backend.random import draw
-from softbandit.backend.traced_fields import assemble, dissect
+from softbandit.backend.traced_fields import join, split
 from softbandit.gp.pivoted_cholesky import Features
-from softbandit.gp.weight_space import Belief, Finite, Weights
-from softbandit.simulation import jax_engine as compiled
+from softbandit.gp.weight_space import ArmPosterior, WeightPosterior
+from softbandit.model.beliefs import ArmBelief
+from softbandit.simulation import jax_engine, schedule
 from softbandit.simulation.rounds import play_round
 
 PROBLEM, PAIR = examples_of.problem(), examples_of.problem(constraints=2, seed=5)
@@ -78,18 +80,18 @@ def test_chunks_and_batches_agree_with_numpys():
 @pytest.mark.parametrize("ties", ["random", "first"])
 def test_the_way_of_accelerators_leads_to_the_same_arms(ties, monkeypatch):
     """What is compiled for one is run on the CPU here. 43 rounds: no other test may have compiled them."""
-    monkeypatch.setattr(arrays, "by_platform", lambda cpu, default: default())
-    monkeypatch.setattr(compiled, "accelerated", lambda jax: True)
+    monkeypatch.setattr(jax_operations, "platform_dependent", lambda cpu, default: default())
+    monkeypatch.setattr(jax_engine, "accelerated", lambda: True)
     plain, fast = both(examples_of.policy(ties=ties), PROBLEM, trials=100, rounds=43)
     np.testing.assert_array_equal(plain.arms, fast.arms)
 
 
 @pytest.mark.parametrize("name", ["CKB, two constraints", "SGPUCB", "TimeVarying", "SafeOpt"])
 def test_the_way_of_accelerators_serves_other_policies_too(name, monkeypatch):
-    monkeypatch.setattr(arrays, "by_platform", lambda cpu, default: default())
-    monkeypatch.setattr(compiled, "accelerated", lambda jax: True)
+    monkeypatch.setattr(jax_operations, "platform_dependent", lambda cpu, default: default())
+    monkeypatch.setattr(jax_engine, "accelerated", lambda: True)
     policy = examples_of.POLICIES[name]
-    plain = sb.simulate(policy, problem_of(policy), trials=20, rounds=41)
+    plain = sb.simulate(policy, problem_of(policy), trials=20, rounds=41, engine="numpy")
     fast = sb.simulate(policy, problem_of(policy), trials=20, rounds=41, engine="jax", draws="device")
     np.testing.assert_array_equal(plain.arms, fast.arms)
 
@@ -113,8 +115,7 @@ def test_numbers_made_on_the_device_depend_on_no_batch_and_no_chunks(monkeypatch
     whole = sb.simulate(policy, PROBLEM, trials=9, engine="jax", draws="device")
     alone = sb.simulate(policy, PROBLEM, trials=[7], engine="jax", draws="device")
     np.testing.assert_array_equal(whole.arms[[7]], alone.arms)
-    module = sys.modules["softbandit.simulation.simulator"]
-    monkeypatch.setattr(module, "CPU", module.CPU._replace(rounds=13))
+    monkeypatch.setattr(schedule, "CPU", schedule.CPU._replace(rounds=13))
     np.testing.assert_array_equal(whole.arms, sb.simulate(policy, PROBLEM, 9, engine="jax", draws="device").arms)
 
 
@@ -136,8 +137,8 @@ def test_explorations_keep_to_single_precision(explore):
     ones = {name: np.ones(shape, np.float32) for name, shape in shapes.items()}
     features = Features(ones["basis"], ones["var"][0], np.arange(4), 0.0)
     draws = sb.Draws(*(np.full((3, 2, count), 0.3, dtype=np.float32) for count in need))
-    for form in (Finite, Weights):
-        belief = Belief(features, form(*(ones[name] for name in form._fields)), slice(None))
+    for form in (ArmPosterior, WeightPosterior):
+        belief = ArmBelief(features, form(*(ones[name] for name in form._fields)), slice(None))
         assert explore.estimate(belief, np.ones((3, 2, 1), dtype=np.float32), draws).dtype == np.float32
 
 
@@ -151,9 +152,7 @@ def test_policies_that_compute_with_t_run_in_single_precision(name):
 
 
 def test_one_compilation_serves_all_numbers():
-    import jax
-
-    programs = compiled._play(jax)
+    programs = jax_engine._play
     sb.simulate(examples_of.policy(explore="rand"), PROBLEM, trials=3, engine="jax")
     before = programs._cache_size()
     other = examples_of.problem(seed=11)
@@ -163,9 +162,7 @@ def test_one_compilation_serves_all_numbers():
 
 
 def test_a_horizon_takes_one_program():
-    import jax
-
-    programs = compiled._play(jax)
+    programs = jax_engine._play
     before = programs._cache_size()
     sb.simulate(examples_of.policy(explore="greedy", horizon=1000), PROBLEM, trials=2, engine="jax")
     assert programs._cache_size() == before + 1
@@ -177,18 +174,16 @@ def test_a_horizon_takes_one_program():
 )
 def test_a_round_goes_over_the_features_once(explore, of_cost, passes):
     """What touches Phi in the compiled loop: products with it, and the row of the arm that was played."""
-    import jax
-
     policy = examples_of.policy(explore=explore, explore_cost=of_cost)
-    features = policy.surrogate.groups[0].features.basis
-    numbers, form = dissect((policy, PROBLEM))
+    features = policy.model.groups[0].features.basis
+    numbers, form = split((policy, PROBLEM))
     with jax.enable_x64(True):
         draws = [next(draw(each.draws(), 0, range(4), 0, 1, 0).rounds()) for each in (policy, PROBLEM)]
 
         def play(basis):
             others = [basis if number is features else jax.numpy.asarray(number) for number in numbers]
             state = jax.tree.map(jax.numpy.asarray, policy.init(trials=4))
-            return play_round(*assemble(form, others), state, *draws)[0]
+            return play_round(*join(form, others), state, *draws)[0]
 
         jaxpr = jax.make_jaxpr(play)(features).jaxpr
     assert users(jaxpr, jaxpr.invars[0]) == {"gather": 1, "dot_general": passes}
@@ -214,18 +209,18 @@ SHARDED = """
 import sys; sys.path.insert(0, "tests")
 from softbandit_tests import examples_of
 import jax, numpy as np, softbandit as sb
-from softbandit.simulation import jax_engine as compiled
+from softbandit.simulation import jax_engine, schedule
 from softbandit.simulation.rounds import Options
-compiled.SHARDED = 0
+jax_engine.SHARDED = 0
 problem = examples_of.problem(arms=40)
 for settings in ({}, {"kind": sb.baselines.SafeOpt, "safe": examples_of.safest(problem)}):
     policy = examples_of.policy(problem, **settings)
     sharded, plain = (sb.simulate(policy, problem, trials=5, engine=engine) for engine in ("jax", "numpy"))
     np.testing.assert_array_equal(sharded.arms, plain.arms)
-engine = compiled.JaxEngine(policy, problem, 60, 5, Options(0))
+engine = jax_engine.JaxEngine(policy, problem, 60, Options(0))
 over_arms = [x for x in engine._numbers if 40 in x.shape]
 print(sorted({(len(x.sharding.device_set), x.addressable_shards[0].data.shape) for x in over_arms}))
-print(compiled._play(jax)._cache_size())
+print(jax_engine._play._cache_size())
 odd = examples_of.problem(arms=41)  # 41 is divided by no number of devices but one
 sb.simulate(examples_of.policy(odd, horizon=3), odd, engine="jax")
 """
@@ -242,20 +237,18 @@ def test_arms_are_spread_over_several_devices():
 
 def test_a_full_device_says_how_much_and_what_to_change():
     says = "room for arrays of 1,234 bytes.*cannot give 140737488355328 bytes more. Run fewer trials"  # 2^47
-    with pytest.raises(sb.DeviceError, match=says), compiled._on_device(1234) as jax:
+    with pytest.raises(sb.DeviceError, match=says), jax_engine._on_device(1234):
         jax.numpy.zeros(2**44).block_until_ready()
 
 
 def test_other_errors_of_the_device_are_left_as_they_are():
-    import jax
-
-    with pytest.raises(jax.errors.JaxRuntimeError, match="INTERNAL"), compiled._on_device(10):
+    with pytest.raises(jax.errors.JaxRuntimeError, match="INTERNAL"), jax_engine._on_device(10):
         raise jax.errors.JaxRuntimeError("INTERNAL: broken")
 
 
 @pytest.mark.parametrize("platform", ["foo", "cuda"])
 def test_a_platform_that_is_not_there_is_named(platform):
-    code = "from softbandit.simulation.jax_engine import import_jax; import_jax()"
+    code = "from softbandit.simulation.engine_choice import runs_on_host; runs_on_host('jax')"
     env = {**os.environ, "JAX_PLATFORMS": platform}
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, env=env)
     assert "DeviceError: device: expected a platform that JAX can use" in done.stderr
@@ -263,8 +256,6 @@ def test_a_platform_that_is_not_there_is_named(platform):
 
 
 def test_the_callers_jax_is_left_as_it_was():
-    import jax
-
     sb.simulate(examples_of.policy(), PROBLEM, engine="jax", rounds=3)
     assert jax.numpy.zeros(1).dtype == "float32"
     assert not jax.config.jax_enable_x64

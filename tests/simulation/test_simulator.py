@@ -1,5 +1,3 @@
-import sys
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -70,29 +68,6 @@ def test_progress_of_numpys_rounds_is_reported_when_they_are_done():
     noted = Noted(**step.given)
     sb.simulate(noted, PROBLEM, progress=lambda rounds: heard.append((len(played), rounds)))
     assert heard == [(1024, 1024), (2048, 1024)]
-
-
-@pytest.mark.parametrize(
-    ("trials", "rounds", "engine", "expected"),
-    [
-        (1, 10_000, "numpy", 1000),  # at most 1,024, and a number that divides them
-        (1, 10_007, "numpy", 1024),  # a prime: none does
-        (1000, 10_007, "numpy", 235),  # 2^27 entries are 235.5 rounds of 1,000 x 570
-        (5000, 10_007, "numpy", 64),  # they are 47 rounds of 5,000 x 570: but 64 at least
-        (10_000, 10_007, "numpy", 46),  # 2^22 words are 46.6 rounds of 10,000 x 9
-        (2**19, 10_007, "numpy", 1),  # 2^22 words are not one round of 9 each
-        (1, 10, "numpy", 10),
-        (10_000, 8192, "accelerator", 1024),  # 2^27 words are 1,491 rounds
-    ],
-)
-def test_chunks_fit(trials, rounds, engine, expected, monkeypatch):
-    """30 arms of rank 19; a round takes 4 words of the policy's, 4 of the problem's, and one more."""
-    module = sys.modules["softbandit.simulation.simulator"]
-    monkeypatch.setattr(module.engines, "on_host", lambda engine: engine != "accelerator")
-    policy = examples_of.policy(horizon=10_000)
-    assert module.engines.entries(policy) == 570
-    draws = "device" if engine == "accelerator" else "host"
-    assert module._chunk(policy, PROBLEM, trials, rounds, engine, draws) == expected
 
 
 @pytest.mark.parametrize("engine", ["numpy", "jax"])

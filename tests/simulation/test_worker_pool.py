@@ -12,6 +12,7 @@ import pytest
 from softbandit_tests import pool_tasks
 
 import softbandit as sb
+from softbandit.simulation import sweeps
 from softbandit.simulation import worker_pool as pool
 
 TESTS = str(Path(__file__).parent)
@@ -111,7 +112,7 @@ def test_every_local_process_has_some_of_the_trials(trials, jobs, tasks, monkeyp
     problem = sb.problems.rkhs(arms=20, seed=1)
     policy = sb.CKB(**problem.settings(), horizon=2)
     here = pool.run_all  # with one job, whatever is asked for
-    monkeypatch.setattr(sys.modules["softbandit.simulation.sweeps"], "run_all", lambda run, tasks, *_: here(run, tasks))
+    monkeypatch.setattr(sweeps, "run_all", lambda run, tasks, *_: here(run, tasks))
     steps = []
     runs = {"a": (policy, problem), "b": (policy, problem)}
     traces = sb.sweep(runs, trials, jobs=jobs, progress=lambda *step: steps.append(step))

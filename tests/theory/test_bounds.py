@@ -147,7 +147,7 @@ def outcome(seed, explore):
     best = sb.randomized_optimum(problem.reward, problem.cost).value
     regret = HORIZON * best - problem.reward[arms].sum()
     violation = max(0.0, problem.costs[arms].sum(axis=0).max())
-    gain = sb.theory.greedy_gain(policy.surrogate.factors[0], HORIZON, 1 + 2 / HORIZON).upper[-1]
+    gain = sb.theory.greedy_gain(policy.model.factors[0], HORIZON, 1 + 2 / HORIZON).upper[-1]
     assert sums <= math.sqrt(2 * HORIZON * gain / math.log1p(1 / (1 + 2 / HORIZON)))
     return (
         inside,

@@ -245,7 +245,7 @@ def test_a_bound_beyond_the_trivial_one_is_called_void():
 @pytest.mark.parametrize("seed", range(5))
 def test_the_norm_on_the_arms_is_the_functions(seed):
     problem = examples_of.problem(seed=seed, arms=60)
-    phi = examples_of.policy(problem).surrogate.factors[0]
+    phi = examples_of.policy(problem).model.factors[0]
     norm, missed = norm_on_arms(phi, problem.reward)
     assert norm == pytest.approx(problem.reward_bound, rel=1e-6)
     assert missed < 1e-9

@@ -1,20 +1,20 @@
 """Constrained expected improvement."""
 
+import math
 from dataclasses import dataclass
 from typing import ClassVar
 
 from softbandit.backend.namespace import namespace, restrict
-from softbandit.backend.operations import log_normal_cdf, normal_cdf, normal_pdf
+from softbandit.backend.operations import operations
 from softbandit.backend.random import Draws
-from softbandit.backend.shapes import Array
-from softbandit.baselines.memoryless import Memoryless
-from softbandit.policies.base import About, Choice, State
+from softbandit.backend.shapes import ArmMask, PerArm
+from softbandit.policies.base import About, Choice, State, StepPolicy
 
 TINY = 1e-300  # stands for a standard deviation of 0
 
 
 @dataclass(frozen=True, eq=False)
-class ConstrainedEI(Memoryless):
+class ConstrainedEI(StepPolicy):
     """x_t = argmax EI(x) prod_i P(g_i(x) <= 0),  with the posterior's own normal distributions:
 
     EI(x)          = (mu_f - f+) Phi(z) + sigma_f phi(z),  z = (mu_f - f+) / sigma_f
@@ -30,6 +30,7 @@ class ConstrainedEI(Memoryless):
     observation, and it has no rule for noise.
     """
 
+    calibrated: ClassVar[bool] = True
     about: ClassVar[About] = About(
         "expected improvement times the probability of feasibility",
         "Gardner et al. 2014",
@@ -37,20 +38,21 @@ class ConstrainedEI(Memoryless):
         "none",
     )
 
-    def __post_init__(self) -> None:
-        self._settle(calibrated=True)
-
-    def decide(self, state: State, draws: Draws, among: Array | None = None) -> Choice:
-        xp = namespace(state.dual)
-        mean, std = self.surrogate.mean(state.posterior), self.surrogate.std(state.posterior)
+    def decide(self, state: State, draws: Draws, among: ArmMask | None = None) -> Choice:
+        xp, ops = namespace(state.dual), operations(state.dual)
+        mean, std = self.model.mean(state.posterior), self.model.std(state.posterior)
         mu_f, mu_g, sigma_f, sigma_g = mean[:, 0], mean[:, 1:], std[:, 0], std[:, 1:]
         feasible = restrict(mu_f, xp.all(mu_g <= 0, axis=1))
         incumbent = xp.max(restrict(feasible, among), axis=1)[:, None]  # f+
         known = incumbent > -float("inf")
         gain = xp.where(known, mu_f - xp.where(known, incumbent, 0.0), 0.0)
         z = gain / xp.where(sigma_f == 0, 1.0, sigma_f)
-        ei = xp.where(sigma_f == 0, xp.maximum(gain, 0.0), gain * normal_cdf(z) + sigma_f * normal_pdf(z))
+        ei = xp.where(sigma_f == 0, xp.maximum(gain, 0.0), gain * ops.normal_cdf(z) + sigma_f * _normal_pdf(z))
         odds = -mu_g / xp.where(sigma_g == 0, TINY, sigma_g)
-        chance = xp.sum(log_normal_cdf(odds), axis=1)  # ln prod_i P(g_i <= 0), which may be too small for itself
+        chance = xp.sum(ops.log_normal_cdf(odds), axis=1)  # ln prod_i P(g_i <= 0), which may be too small for itself
         value = xp.where(known, ei * xp.exp(chance), chance)
-        return self._choice(self._best(restrict(value, among), draws), mu_f, mu_g)  # x_t
+        return self._play_best(value, mu_f, mu_g, among, draws)  # x_t
+
+
+def _normal_pdf(x: PerArm) -> PerArm:
+    return namespace(x).exp(-0.5 * x * x) / math.sqrt(2 * math.pi)

@@ -5,14 +5,14 @@ from typing import ClassVar
 
 from softbandit.backend.namespace import namespace
 from softbandit.backend.random import Draws
-from softbandit.backend.shapes import Array
-from softbandit.baselines.memoryless import Memoryless
+from softbandit.backend.shapes import ArmMask, Bools
+from softbandit.baselines.feasible_best import feasible_or_least_violating
 from softbandit.errors import InfeasibleError, SoftbanditError, Words
-from softbandit.policies.base import About, Choice, State
+from softbandit.policies.base import About, Choice, State, StepPolicy
 
 
 @dataclass(frozen=True, eq=False)
-class CONFIG(Memoryless):
+class CONFIG(StepPolicy):
     """With u_f, l_i the optimistic bounds:
 
     x_t = argmax u_f(x)  subject to  l_i(x) <= 0 for every i.
@@ -31,17 +31,14 @@ class CONFIG(Memoryless):
         "regret and sum of [g]_+ sublinear; declares infeasibility (as published)",
     )
 
-    def __post_init__(self) -> None:
-        self._settle()
+    def decide(self, state: State, draws: Draws, among: ArmMask | None = None) -> Choice:
+        u_f, l_g = self._estimates(state, draws)
+        z = feasible_or_least_violating(u_f, l_g, among)
+        return self._choice(self._best(z, draws), u_f, l_g)  # x_t
 
-    def decide(self, state: State, draws: Draws, among: Array | None = None) -> Choice:
-        h = self.surrogate.estimate(state.posterior, state.round + 1, draws)
-        u_f, l_g = h[:, 0], h[:, 1:]
-        return self._choice(self._feasible_or_least(u_f, l_g, among, draws), u_f, l_g)  # x_t
-
-    def refuted(self, state: State) -> Array:
+    def refuted(self, state: State) -> Bools:
         xp = namespace(state.dual)
-        mean, half = self.surrogate.confidence(state.posterior, state.round + 1)
+        mean, half = self.model.confidence(state.posterior, state.round + 1)
         return ~xp.any(xp.all(mean[:, 1:] - half[:, 1:] <= 0, axis=1), axis=1)
 
     def objection(self) -> SoftbanditError:

@@ -4,17 +4,17 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from softbandit import validation
-from softbandit.backend.namespace import namespace, restrict
+from softbandit.backend.namespace import namespace
 from softbandit.backend.random import Draws
-from softbandit.backend.shapes import Array
-from softbandit.baselines.memoryless import Memoryless
+from softbandit.backend.shapes import ArmMask
+from softbandit.backend.traced_fields import Traced
 from softbandit.errors import ArgumentError
-from softbandit.policies.base import About, Choice, State
+from softbandit.policies.base import About, Choice, State, StepPolicy
 from softbandit.policies.dual_settings import slater_margin
 
 
 @dataclass(frozen=True, eq=False)
-class EPBO(Memoryless):
+class EPBO(StepPolicy):
     """With u_f, l_i the optimistic bounds:
 
     x_t = argmax u_f(x) - rho sum_i [l_i(x)]_+
@@ -28,7 +28,7 @@ class EPBO(Memoryless):
         rho, which must exceed the optimal dual; 4 B / delta by default, as for CKB.
     """
 
-    penalty: float | None = None
+    penalty: Traced[float | None] = None
 
     about: ClassVar[About] = About(
         "upper bound of the reward less a fixed penalty on certain violation",
@@ -37,16 +37,14 @@ class EPBO(Memoryless):
         "penalised regret sublinear (as published)",
     )
 
-    def __post_init__(self) -> None:
-        put = self._settle()
+    def _complete(self) -> None:
         if self.penalty is None and self.slater is None and self.constraints:
             raise ArgumentError.of("penalty", "a number above 0", None, "Pass it, or else slater.")
         default = 4 * float(self.bounds[0, 0]) / slater_margin(self.slater) if self.slater is not None else 1.0
-        put("penalty", default if self.penalty is None else validation.positive("penalty", self.penalty))
+        self._set(penalty=default if self.penalty is None else validation.positive("penalty", self.penalty))
 
-    def decide(self, state: State, draws: Draws, among: Array | None = None) -> Choice:
+    def decide(self, state: State, draws: Draws, among: ArmMask | None = None) -> Choice:
         xp = namespace(state.dual)
-        h = self.surrogate.estimate(state.posterior, state.round + 1, draws)
-        u_f, l_g = h[:, 0], h[:, 1:]
+        u_f, l_g = self._estimates(state, draws)
         z = u_f - self.penalty * xp.sum(xp.maximum(l_g, 0.0), axis=1)
-        return self._choice(self._best(restrict(z, among), draws), u_f, l_g)  # x_t
+        return self._play_best(z, u_f, l_g, among, draws)  # x_t

@@ -12,15 +12,13 @@ class GPTS(Unconstrained):
     """x_t = argmax f_t(x),  f_t ~ GP(mu, beta_t^2 k_t).
 
     Chowdhury & Gopalan 2017, *On Kernelized Multi-armed Bandits*, Algorithm 2. Costs are
-    neither modelled nor heeded.
+    neither modelled nor observed.
     """
 
+    explore = "ts"
     about: ClassVar[About] = About(
         "the best arm of a sample from the posterior of the reward; costs are ignored",
         "Chowdhury & Gopalan 2017",
         "horizon",
         "regret O(gamma_T sqrt(T ln n)) without constraints; none for the costs",
     )
-
-    def __post_init__(self) -> None:
-        self._settle("ts", unconstrained=True)

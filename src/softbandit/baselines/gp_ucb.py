@@ -12,7 +12,7 @@ class GPUCB(Unconstrained):
     """x_t = argmax mu(x) + beta_t sigma(x).
 
     Chowdhury & Gopalan 2017, *On Kernelized Multi-armed Bandits*, Algorithm 1. Costs are
-    neither modelled nor heeded.
+    neither modelled nor observed.
     """
 
     about: ClassVar[About] = About(
@@ -21,6 +21,3 @@ class GPUCB(Unconstrained):
         "horizon",
         "regret O(gamma_T sqrt(T)) without constraints; none for the costs",
     )
-
-    def __post_init__(self) -> None:
-        self._settle("ucb", unconstrained=True)

@@ -3,12 +3,11 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-
 from softbandit import validation
-from softbandit.backend.namespace import namespace, restrict, weighted_sum
+from softbandit.backend.namespace import namespace, weighted_sum
 from softbandit.backend.random import Draws
-from softbandit.backend.shapes import Array
+from softbandit.backend.shapes import ArmMask, PerCost
+from softbandit.backend.traced_fields import Traced
 from softbandit.policies.base import About, Choice, State, StepPolicy
 
 
@@ -34,8 +33,8 @@ class PDCBO(StepPolicy):
         epsilon.
     """
 
-    step: float | None = None
-    slack: float = 0.0
+    step: Traced[float | None] = None
+    slack: Traced[float] = 0.0
 
     about: ClassVar[About] = About(
         "optimistic Lagrangian, with a dual that sums up optimistic costs; takes contexts",
@@ -44,20 +43,14 @@ class PDCBO(StepPolicy):
         "regret and time-average violation sublinear (as published)",
     )
 
-    def __post_init__(self) -> None:
-        put = self._settle()
-        put("step", self.horizon**-0.5 if self.step is None else validation.positive("step", self.step))
-        put("slack", validation.nonnegative("slack", self.slack))
+    def _complete(self) -> None:
+        step = self.horizon**-0.5 if self.step is None else validation.positive("step", self.step)
+        self._set(step=step, slack=validation.nonnegative("slack", self.slack))
 
-    def init(self, trials: int) -> State:
-        return State(0, np.zeros((trials, self.constraints)), self.surrogate.prior(trials))
+    def decide(self, state: State, draws: Draws, among: ArmMask | None = None) -> Choice:
+        u_f, l_g = self._estimates(state, draws)
+        z = u_f - weighted_sum(self.step * state.dual, l_g)
+        return self._play_best(z, u_f, l_g, among, draws)  # x_t
 
-    def decide(self, state: State, draws: Draws, among: Array | None = None) -> Choice:
-        h = self.surrogate.estimate(state.posterior, state.round + 1, draws)
-        u_f, l_g = h[:, 0], h[:, 1:]
-        z = u_f - weighted(self.step * state.dual, l_g)
-        return self._choice(self._best(restrict(z, among), draws), u_f, l_g)  # x_t
-
-    def update(self, state: State, choice: Choice, reward: Array, cost: Array) -> State:
-        dual = namespace(state.dual).maximum(state.dual + choice.cost_estimate + self.slack, 0.0)  # lambda(t+1)
-        return State(state.round + 1, dual, self._learn(state, choice, reward, cost))
+    def next_dual(self, state: State, choice: Choice, cost: PerCost) -> PerCost:
+        return namespace(state.dual).maximum(state.dual + choice.cost_estimate + self.slack, 0.0)  # lambda(t+1)

@@ -6,9 +6,10 @@ from typing import ClassVar
 import numpy as np
 
 from softbandit import validation
-from softbandit.backend.namespace import namespace, restrict, weighted_sum
+from softbandit.backend.namespace import namespace, weighted_sum
 from softbandit.backend.random import Draws
-from softbandit.backend.shapes import Array
+from softbandit.backend.shapes import ArmMask, PerCost, PerTrial
+from softbandit.backend.traced_fields import Traced
 from softbandit.policies.base import About, Choice, State, StepPolicy
 
 
@@ -30,7 +31,7 @@ class POBO(StepPolicy):
         epsilon.
     """
 
-    slack: float = 0.0
+    slack: Traced[float] = 0.0
 
     about: ClassVar[About] = About(
         "a virtual queue for the average cost, and a growing penalty on certain violation",
@@ -39,24 +40,21 @@ class POBO(StepPolicy):
         "regret and violation sublinear (as published)",
     )
 
-    def __post_init__(self) -> None:
-        put = self._settle()
-        put("slack", validation.nonnegative("slack", self.slack))
+    def _complete(self) -> None:
+        self._set(slack=validation.nonnegative("slack", self.slack))
 
     def init(self, trials: int) -> State:
-        m = self.constraints
-        return State(0, np.zeros((trials, m)), self.surrogate.prior(trials), (np.ones((trials, m)),))
+        return super().init(trials)._replace(memory=(np.ones((trials, self.constraints)),))
 
-    def decide(self, state: State, draws: Draws, among: Array | None = None) -> Choice:
+    def decide(self, state: State, draws: Draws, among: ArmMask | None = None) -> Choice:
         xp = namespace(state.dual)
         t, (P,) = state.round + 1, state.memory
-        h = self.surrogate.estimate(state.posterior, t, draws)
-        u_f, l_g = h[:, 0], h[:, 1:]
-        price = state.dual * self.surrogate.reward_width(state.posterior, t) / xp.sqrt(t)  # Q / V_t
-        z = u_f - weighted(price, l_g) - weighted(P, xp.maximum(l_g, 0.0))
-        return self._choice(self._best(restrict(z, among), draws), u_f, l_g)  # x_t
+        u_f, l_g = self._estimates(state, draws)
+        price = state.dual * self.model.reward_width(state.posterior, t) / xp.sqrt(t)  # Q / V_t
+        z = u_f - weighted_sum(price, l_g) - weighted_sum(P, xp.maximum(l_g, 0.0))
+        return self._play_best(z, u_f, l_g, among, draws)  # x_t
 
-    def update(self, state: State, choice: Choice, reward: Array, cost: Array) -> State:
+    def update(self, state: State, choice: Choice, reward: PerTrial, cost: PerCost) -> State:
         xp = namespace(state.dual)
         (P,), eta = state.memory, xp.sqrt(state.round + 1)
         Q = xp.maximum(state.dual + choice.cost_estimate + self.slack, 0.0)  # Q(t+1)

@@ -3,11 +3,9 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-
-from softbandit.backend.namespace import namespace, restrict, weighted_sum
+from softbandit.backend.namespace import namespace, weighted_sum
 from softbandit.backend.random import Draws
-from softbandit.backend.shapes import Array
+from softbandit.backend.shapes import ArmMask, PerCost
 from softbandit.policies.base import About, Choice, State, StepPolicy
 
 
@@ -23,6 +21,7 @@ class RPOL(StepPolicy):
     queue, and that the noisy cost c enters it and not an estimate, could not be checked.
     """
 
+    initial_dual: ClassVar[float] = 1.0
     about: ClassVar[About] = About(
         "upper bound of the reward less a growing penalty on certain violation",
         "Guo, Zhu & Liu 2023",
@@ -30,21 +29,13 @@ class RPOL(StepPolicy):
         "sum of [g]_+ sublinear (as published)",
     )
 
-    def __post_init__(self) -> None:
-        self._settle()
-
-    def init(self, trials: int) -> State:
-        return State(0, np.ones((trials, self.constraints)), self.surrogate.prior(trials))
-
-    def decide(self, state: State, draws: Draws, among: Array | None = None) -> Choice:
+    def decide(self, state: State, draws: Draws, among: ArmMask | None = None) -> Choice:
         xp = namespace(state.dual)
-        h = self.surrogate.estimate(state.posterior, state.round + 1, draws)
-        u_f, l_g = h[:, 0], h[:, 1:]
-        z = u_f - weighted(state.dual, xp.maximum(l_g, 0.0))
-        return self._choice(self._best(restrict(z, among), draws), u_f, l_g)  # x_t
+        u_f, l_g = self._estimates(state, draws)
+        z = u_f - weighted_sum(state.dual, xp.maximum(l_g, 0.0))
+        return self._play_best(z, u_f, l_g, among, draws)  # x_t
 
-    def update(self, state: State, choice: Choice, reward: Array, cost: Array) -> State:
+    def next_dual(self, state: State, choice: Choice, cost: PerCost) -> PerCost:
         xp = namespace(state.dual)
         eta = xp.sqrt(state.round + 1)
-        Q = xp.maximum(state.dual + xp.maximum(cost, 0.0), eta)  # Q(t+1)
-        return State(state.round + 1, Q, self._learn(state, choice, reward, cost))
+        return xp.maximum(state.dual + xp.maximum(cost, 0.0), eta)  # Q(t+1)

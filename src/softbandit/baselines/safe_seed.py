@@ -1,14 +1,15 @@
 """What policies share that must be given a safe arm to begin with."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from softbandit import validation
 from softbandit.backend.namespace import namespace
-from softbandit.backend.shapes import Array
+from softbandit.backend.shapes import Bools
+from softbandit.backend.traced_fields import HostOnly, Traced
 from softbandit.errors import SafeSeedError, SoftbanditError, Words
 from softbandit.policies.base import State, StepPolicy
 
@@ -23,15 +24,15 @@ class Seeded(StepPolicy):
         The seed: one arm known to be safe, or several.
     """
 
-    safe: int | Sequence[int] | None = None
-    known_safe: Array = field(init=False, repr=False)  # (n,), true at the seed's arms
+    safe: HostOnly[int | Sequence[int] | None] = None
+    known_safe: Traced[Bools] = field(init=False, repr=False)  # (n,), true at the seed's arms
 
     takes_contexts: ClassVar[bool] = False
 
-    def refuted(self, state: State) -> Array:
+    def refuted(self, state: State) -> Bools:
         """The seed is refuted where the lower confidence bound of some cost is above 0."""
         xp = namespace(state.dual)
-        mean, half = self.surrogate.confidence(state.posterior, state.round + 1)
+        mean, half = self.model.confidence(state.posterior, state.round + 1)
         return xp.any((mean[:, 1:] - half[:, 1:] > 0) & self.known_safe, axis=(1, 2))
 
     def objection(self) -> SoftbanditError:
@@ -39,13 +40,11 @@ class Seeded(StepPolicy):
         got = Words(f"a lower confidence bound of a cost above 0 among arms {arms}")
         return SafeSeedError.of("safe", "a seed that what was seen leaves possible", got, "Name another arm.")
 
-    def _settle_seed(self) -> Callable[[str, Any], None]:
-        put = self._settle()
+    def _complete(self) -> None:
         n = len(self.arms)
         seeds = [] if self.safe is None else np.atleast_1d(np.asarray(self.safe, dtype=object)).tolist()
         if not seeds:
             raise SafeSeedError.of("safe", "at least one arm known to be safe", self.safe, "Name it, as safe=.")
         seed = np.zeros(n, dtype=bool)
         seed[[validation.whole("safe", arm, 0, n - 1) for arm in seeds]] = True
-        put("known_safe", seed)
-        return put
+        self._set(known_safe=seed)

@@ -15,30 +15,31 @@ Pairs of arms are visited in blocks, so memory grows with n only.
 """
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from softbandit import validation
 from softbandit.backend.namespace import namespace, restrict
 from softbandit.backend.random import Draws
-from softbandit.backend.shapes import Array
+from softbandit.backend.shapes import ArmMask, Floats, OutputsPerArm, PerCost, PerTrial
+from softbandit.backend.traced_fields import HostOnly, Traced
 from softbandit.baselines.safe_seed import Seeded
 from softbandit.errors import ArgumentError
+from softbandit.gp.kernels import Kernel
 from softbandit.policies.base import Choice, State
-from softbandit.backend.shapes import Floats
 
 BLOCK_NUMBERS = 2**22  # of pairs held at a time, over all trials and constraints
 
 
 class Sets(NamedTuple):
-    low: Array  # l
-    up: Array  # u
-    safe: Array
-    maximisers: Array
-    expanders: Array
+    low: OutputsPerArm  # l
+    up: OutputsPerArm  # u
+    safe: ArmMask
+    maximisers: ArmMask
+    expanders: ArmMask
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,24 +53,21 @@ class SafePolicy(Seeded):
         kernel and the norm bounds over all pairs of arms, or None to do without.
     """
 
-    lipschitz: float | Sequence[float] | str | None = None
-    lip: Array | None = field(init=False, repr=False)  # (m,)
+    lipschitz: HostOnly[float | Sequence[float] | str | None] = None
+    lip: Traced[Floats | None] = field(init=False, repr=False)  # (m,)
 
     def init(self, trials: int) -> State:
-        n, m = len(self.arms), self.constraints
-        wide = np.full((trials, 1 + m, n), np.inf)
-        memory = -wide, wide, np.tile(self.known_safe, (trials, 1))
-        return State(0, np.zeros((trials, m)), self.surrogate.prior(trials), memory)
+        wide = np.full((trials, 1 + self.constraints, len(self.arms)), np.inf)
+        return super().init(trials)._replace(memory=(-wide, wide, np.tile(self.known_safe, (trials, 1))))
 
-    def update(self, state: State, choice: Choice, reward: Array, cost: Array) -> State:
-        posterior = self._learn(state, choice, reward, cost)
-        return State(state.round + 1, state.dual, posterior, self.intervals(state))
+    def update(self, state: State, choice: Choice, reward: PerTrial, cost: PerCost) -> State:
+        return super().update(state, choice, reward, cost)._replace(memory=self.intervals(state))
 
-    def intervals(self, state: State) -> tuple[Array, Array, Array]:
+    def intervals(self, state: State) -> tuple[OutputsPerArm, OutputsPerArm, ArmMask]:
         """l, u and S in the round about to be played."""
         xp = namespace(state.dual)
         low, up, S = state.memory
-        mean, half = self.surrogate.confidence(state.posterior, state.round + 1)
+        mean, half = self.model.confidence(state.posterior, state.round + 1)
         low, up = xp.maximum(low, mean - half), xp.minimum(up, mean + half)  # l_t, u_t: intersected
         known = xp.all(up[:, 1:] <= 0, axis=1) if self.lip is None else self._reached(up[:, 1:], S)
         return low, up, self.known_safe | known  # S_t
@@ -83,21 +81,21 @@ class SafePolicy(Seeded):
         leads = self._would_lead(state, low[:, 1:], S) if self.lip is None else self._leads(low[:, 1:], S)
         return Sets(low, up, S, M, S & leads)  # the last: expanders
 
-    def widest(self, sets: Sets, candidates: Array, draws: Draws) -> Choice:
+    def widest(self, sets: Sets, candidates: ArmMask, draws: Draws) -> Choice:
         """The candidate with the widest interval of any output; any safe arm, where bounds that cross leave none."""
         xp = namespace(candidates)
         candidates = xp.where(xp.any(candidates, axis=1)[:, None], candidates, sets.safe)
         arm = self._best(restrict(xp.max(sets.up - sets.low, axis=1), candidates), draws)
         return self._choice(arm, sets.up[:, 0], sets.low[:, 1:])
 
-    def _reached(self, up: Array, S: Array) -> Array:
+    def _reached(self, up: OutputsPerArm, S: ArmMask) -> ArmMask:
         """Arms x' with, for every constraint, some safe x at u_i(x) + Lip_i |x - x'| <= 0."""
         xp = namespace(up)
         from_safe = xp.where(S[:, None, :], up, np.inf)[:, :, :, None]
         parts = [xp.all(xp.min(from_safe + cone, axis=2) <= 0, axis=1) for _, cone in self._cones(len(up))]
         return xp.concat(parts, axis=1)
 
-    def _leads(self, low: Array, S: Array) -> Array:
+    def _leads(self, low: OutputsPerArm, S: ArmMask) -> ArmMask:
         """Arms x with some x' outside S at l_i(x) + Lip_i |x - x'| <= 0 for every constraint."""
         xp = namespace(low)
         found = xp.zeros_like(S)
@@ -106,15 +104,15 @@ class SafePolicy(Seeded):
             found = found | xp.any(hopeful & ~S[:, None, block], axis=2)
         return found
 
-    def _would_lead(self, state: State, low: Array, S: Array) -> Array:
+    def _would_lead(self, state: State, low: OutputsPerArm, S: ArmMask) -> ArmMask:
         """Arms x whose most favourable costs l_i(x), if seen, would put some x' outside S under every u_i."""
         xp = namespace(low)
-        mean = self.surrogate.mean(state.posterior)
+        mean = self.model.mean(state.posterior)
         found = xp.zeros_like(S)
         for block in self._blocks(len(low)):
             hopeful = ~S[:, None, block]  # (b, 1, block)
             for i in range(1, 1 + self.constraints):
-                k, var, beta, lam = self.surrogate.pairs(state.posterior, i, state.round + 1, block)
+                k, var, beta, lam = self.model.pairs(state.posterior, i, state.round + 1, block)
                 d = lam + var
                 shift = k * ((low[:, i - 1] - mean[:, i]) / d)[:, :, None]
                 left = xp.maximum(var[:, None, block] - k * k / d[:, :, None], 0.0)
@@ -128,16 +126,15 @@ class SafePolicy(Seeded):
         size = max(1, BLOCK_NUMBERS // (trials * n * max(1, self.constraints)))
         return (slice(first, min(first + size, n)) for first in range(0, n, size))
 
-    def _cones(self, trials: int) -> Iterator[tuple[slice, Array]]:
+    def _cones(self, trials: int) -> Iterator[tuple[slice, Floats]]:
         """Lip_i |x - x'| for all x and a block of x': (m, n, block)."""
         assert self.lip is not None
         for block in self._blocks(trials):
             yield block, self.lip[:, None, None] * distances(self.arms, self.arms[block])
 
-    def _settle_safety(self) -> Callable[[str, Any], None]:
-        put = self._settle_seed()
-        put("lip", self._lipschitz())
-        return put
+    def _complete(self) -> None:
+        super()._complete()
+        self._set(lip=self._lipschitz())
 
     def _lipschitz(self) -> Floats | None:
         if self.lipschitz is None:
@@ -146,7 +143,7 @@ class SafePolicy(Seeded):
             return validation.each_above("lipschitz", self.lipschitz, self.constraints, least=0.0, strict=True)
         if self.lipschitz != "arms":
             raise ArgumentError.of("lipschitz", "a number, 'arms' or None", self.lipschitz, "Pass one of them.")
-        kernels = [group.kernel for group, _ in self.surrogate.by_output()[1:]]
+        kernels = [group.kernel for group, _ in self.model.by_output()[1:]]
         slopes = {id(kernel): steepness(kernel, self.arms) for kernel in kernels}
         return np.array([G * slopes[id(kernel)] for G, kernel in zip(self.bounds[1:, 0], kernels, strict=True)])
 
@@ -154,10 +151,10 @@ class SafePolicy(Seeded):
 def distances(X: Floats, Y: Floats) -> Floats:
     """|x - y| over all pairs."""
     squares = sum((X[:, j, None] - Y[None, :, j]) ** 2 for j in range(X.shape[1]))
-    return np.asarray(namespace(X).sqrt(squares)) if isinstance(X, np.ndarray) else namespace(X).sqrt(squares)
+    return namespace(X).sqrt(squares)
 
 
-def steepness(kernel: Any, arms: Floats) -> float:
+def steepness(kernel: Kernel, arms: Floats) -> float:
     """The largest slope between two arms of a function of norm 1: max sqrt(k(x,x) + k(y,y) - 2 k(x,y)) / |x - y|."""
     diag, size = kernel.diag(arms), max(1, BLOCK_NUMBERS // len(arms))
     largest = 0.0

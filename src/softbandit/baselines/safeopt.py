@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from softbandit.backend.random import Draws
-from softbandit.backend.shapes import Array
+from softbandit.backend.shapes import ArmMask
 from softbandit.baselines.safe_sets import SafePolicy
 from softbandit.policies.base import About, Choice, State
 
@@ -26,9 +26,6 @@ class SafeOpt(SafePolicy):
         "no violation in any round, with probability 1 - alpha",
     )
 
-    def __post_init__(self) -> None:
-        self._settle_safety()
-
-    def decide(self, state: State, draws: Draws, among: Array | None = None) -> Choice:
+    def decide(self, state: State, draws: Draws, among: ArmMask | None = None) -> Choice:
         sets = self.sets(state)
         return self.widest(sets, sets.maximisers | sets.expanders, draws)  # x_t

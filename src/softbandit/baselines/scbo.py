@@ -1,17 +1,19 @@
 """Constrained Thompson sampling, by SCBO's selection rule."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from softbandit.backend.random import Draws
-from softbandit.backend.shapes import Array
-from softbandit.baselines.memoryless import Memoryless
-from softbandit.policies.base import About, Choice, State
+from softbandit.backend.shapes import ArmMask
+from softbandit.backend.traced_fields import HostOnly
+from softbandit.baselines.feasible_best import feasible_or_least_violating
+from softbandit.model.from_settings import PerConstraint
+from softbandit.policies.base import About, Choice, State, StepPolicy
 
 
 @dataclass(frozen=True, eq=False)
-class ConstrainedTS(Memoryless):
+class ConstrainedTS(StepPolicy):
     """With f_t, g_t samples from the posteriors (of width 1 unless set otherwise):
 
     The posterior is calibrated to the noise, lambda = R^2, unless `regularisation` says otherwise.
@@ -23,8 +25,10 @@ class ConstrainedTS(Memoryless):
     on finite arms (without trust regions). Written from the usual statement of it.
     """
 
-    width: str | float | Sequence[float] | Callable[[int], Any] = 1.0
+    width: HostOnly[str | PerConstraint | Callable[[int], PerConstraint]] = 1.0
 
+    explore = "ts"
+    calibrated: ClassVar[bool] = True
     about: ClassVar[About] = About(
         "the best feasible arm of one sample from all posteriors",
         "Eriksson & Poloczek 2021",
@@ -32,10 +36,7 @@ class ConstrainedTS(Memoryless):
         "none",
     )
 
-    def __post_init__(self) -> None:
-        self._settle("ts", calibrated=True)
-
-    def decide(self, state: State, draws: Draws, among: Array | None = None) -> Choice:
-        h = self.surrogate.estimate(state.posterior, state.round + 1, draws)
-        f_t, g_t = h[:, 0], h[:, 1:]
-        return self._choice(self._feasible_or_least(f_t, g_t, among, draws), f_t, g_t)  # x_t
+    def decide(self, state: State, draws: Draws, among: ArmMask | None = None) -> Choice:
+        f_t, g_t = self._estimates(state, draws)
+        z = feasible_or_least_violating(f_t, g_t, among)
+        return self._choice(self._best(z, draws), f_t, g_t)  # x_t

@@ -8,14 +8,14 @@ import numpy as np
 
 from softbandit import validation
 from softbandit.backend.namespace import namespace, restrict
-from softbandit.backend.operations import branch
+from softbandit.backend.operations import operations
 from softbandit.backend.random import DrawCount, Draws
-from softbandit.backend.shapes import Array
+from softbandit.backend.shapes import ArmMask, Floats
 from softbandit.backend.ties import pick
+from softbandit.backend.traced_fields import HostOnly, Traced
 from softbandit.baselines.safe_seed import Seeded
 from softbandit.errors import ArgumentError, Words
 from softbandit.policies.base import About, Choice, State
-from softbandit.backend.shapes import Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,8 +34,8 @@ class SGPUCB(Seeded):
         smallest eigenvalue of the seed's mean phi phi^T, where it is positive; by default sqrt(T).
     """
 
-    initial_rounds: int | str | None = None
-    uniform_rounds: int = field(init=False, repr=False)  # T'
+    initial_rounds: HostOnly[int | str | None] = None
+    uniform_rounds: Traced[int] = field(init=False, repr=False)  # T'
 
     about: ClassVar[About] = About(
         "uniform play of a safe seed, then the best upper bound among arms known to be safe",
@@ -44,38 +44,32 @@ class SGPUCB(Seeded):
         "no violation in any round, with probability 1 - alpha",
     )
 
-    def __post_init__(self) -> None:
-        put = self._settle_seed()
-        put("uniform_rounds", self._initial())
-
-    def init(self, trials: int) -> State:
-        return State(0, np.zeros((trials, self.constraints)), self.surrogate.prior(trials))
+    def _complete(self) -> None:
+        super()._complete()
+        self._set(uniform_rounds=self._initial())
 
     def draws(self) -> DrawCount:
         return DrawCount(0, 2)  # the seed's arm, and ties
 
-    def decide(self, state: State, draws: Draws, among: Array | None = None) -> Choice:
+    def decide(self, state: State, draws: Draws, among: ArmMask | None = None) -> Choice:
         xp = namespace(state.dual)
-        mean, half = self.surrogate.confidence(state.posterior, state.round + 1)
+        mean, half = self.model.confidence(state.posterior, state.round + 1)
         low, up = mean - half, mean + half
         seed = xp.broadcast_to(self.known_safe, up[:, 0].shape)
         safe = self.known_safe | xp.all(up[:, 1:] <= 0, axis=1)
-        arm = branch(
+        arm = operations(state.dual).branch(
             state.round < self.uniform_rounds,
             lambda: pick(seed, draws.uniform[:, 0]),  # x_t for t <= T'
             lambda: self._best(restrict(up[:, 0], safe), draws),  # x_t for t > T'
         )
         return self._choice(arm, up[:, 0], low[:, 1:])
 
-    def update(self, state: State, choice: Choice, reward: Array, cost: Array) -> State:
-        return State(state.round + 1, state.dual, self._learn(state, choice, reward, cost))
-
     def _initial(self) -> int:
         if self.initial_rounds is None:
             return math.isqrt(self.horizon)
         if self.initial_rounds != "features":
             return validation.whole("initial_rounds", self.initial_rounds, least=0)
-        costs = [group.features for group, _ in self.surrogate.by_output()[1:]]
+        costs = [group.features for group, _ in self.model.by_output()[1:]]
         return max(self._seen_after(each.phi[self.known_safe]) for each in costs)
 
     def _seen_after(self, phi: Floats) -> int:

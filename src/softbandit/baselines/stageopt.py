@@ -5,9 +5,10 @@ from typing import ClassVar
 
 from softbandit import validation
 from softbandit.backend.namespace import namespace, restrict
-from softbandit.backend.operations import branch
+from softbandit.backend.operations import operations
 from softbandit.backend.random import Draws
-from softbandit.backend.shapes import Array
+from softbandit.backend.shapes import ArmMask
+from softbandit.backend.traced_fields import HostOnly, Traced
 from softbandit.baselines.safe_sets import SafePolicy
 from softbandit.policies.base import About, Choice, State
 
@@ -27,8 +28,8 @@ class StageOpt(SafePolicy):
         T_0; a tenth of the horizon by default.
     """
 
-    stage_rounds: int | None = None
-    expanding: int = field(init=False, repr=False)  # T_0
+    stage_rounds: HostOnly[int | None] = None
+    expanding: Traced[int] = field(init=False, repr=False)  # T_0
 
     about: ClassVar[About] = About(
         "the widest expander for a number of rounds, then the best upper bound in the safe set",
@@ -37,26 +38,25 @@ class StageOpt(SafePolicy):
         "no violation in any round, with probability 1 - alpha",
     )
 
-    def __post_init__(self) -> None:
-        put = self._settle_safety()
+    def _complete(self) -> None:
+        super()._complete()
         rounds = -(-self.horizon // 10) if self.stage_rounds is None else self.stage_rounds
-        put("expanding", validation.whole("stage_rounds", rounds, least=0))
+        self._set(expanding=validation.whole("stage_rounds", rounds, least=0))
 
-    def decide(self, state: State, draws: Draws, among: Array | None = None) -> Choice:
-        choice: Choice = branch(
+    def decide(self, state: State, draws: Draws, among: ArmMask | None = None) -> Choice:
+        return operations(state.dual).branch(
             state.round < self.expanding,
-            lambda: self._expand(state, draws, among),
-            lambda: self._optimise(state, draws, among),
+            lambda: self._expand(state, draws),
+            lambda: self._optimise(state, draws),
         )
-        return choice
 
-    def _expand(self, state: State, draws: Draws, among: Array | None) -> Choice:
+    def _expand(self, state: State, draws: Draws) -> Choice:
         xp = namespace(state.dual)
         sets = self.sets(state)
         M, E = sets.maximisers, sets.expanders
         return self.widest(sets, xp.where(xp.any(E, axis=1)[:, None], E, M), draws)  # x_t, stage 1
 
-    def _optimise(self, state: State, draws: Draws, among: Array | None) -> Choice:
+    def _optimise(self, state: State, draws: Draws) -> Choice:
         low, up, S = self.intervals(state)
         arm = self._best(restrict(up[:, 0], S), draws)
         return self._choice(arm, up[:, 0], low[:, 1:])  # x_t, stage 2

@@ -35,7 +35,7 @@ class TimeVarying(WrappedPolicy):
     )
 
     def __post_init__(self) -> None:
-        self._wrap()
+        super().__post_init__()
         if not isinstance(self.policy, CKB):
             raise ArgumentError.of("policy", "a CKB", type(self.policy).__name__, "For example sb.CKB(...).")
         validation.whole("every", self.every, least=1)

@@ -20,7 +20,7 @@ from softbandit.experiments.report import notes
 from softbandit.experiments.runner import Outcome, work
 from softbandit.experiments.spec import Experiment, load
 from softbandit.experiments.statistics import interval, units
-from softbandit.simulation.engines import cores
+from softbandit.simulation.schedule import cores
 from softbandit.simulation.worker_pool import connection
 
 COLOURS = {HOLDS: "green", CONDITIONALLY: "yellow", FAILS: "red", UNJUDGED: "dim"}

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from softbandit.errors import DataError, Words
 from softbandit.backend.shapes import Floats
+from softbandit.errors import DataError, Words
 
 MAT_HEADER = b"MATLAB 5.0 MAT-file"
 ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")

@@ -5,8 +5,8 @@ from typing import NamedTuple
 import numpy as np
 
 from softbandit import validation
-from softbandit.data.loaders import Readings
 from softbandit.backend.shapes import Floats
+from softbandit.data.loaders import Readings
 
 SENSORS = 41
 LENGTH, DEPTH = 60.0, 16.0  # of the floor, in metres; the windows are at depth 0

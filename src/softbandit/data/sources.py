@@ -12,13 +12,13 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 import numpy as np
 
 from softbandit import validation
+from softbandit.backend.shapes import Floats
 from softbandit.data.catalogue import KNOWN, Known
 from softbandit.data.folders import VARIABLE, Place, place
 from softbandit.data.loaders import Prices, Readings, parse_prices, parse_sensors, read
 from softbandit.data.office_simulation import simulated_office
 from softbandit.data.sp500 import sp500_panel
 from softbandit.errors import ArgumentError, DataError
-from softbandit.backend.shapes import Floats
 
 ORIGINAL, STAND_IN, OWN_FILE = "original", "stand-in", "own file"
 OK, DIFFERS, ABSENT = "ok", "differs", "absent"

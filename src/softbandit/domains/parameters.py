@@ -8,8 +8,8 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from softbandit import validation
-from softbandit.errors import ArgumentError, Words
 from softbandit.backend.shapes import Floats
+from softbandit.errors import ArgumentError, Words
 
 
 @dataclass(frozen=True)

@@ -20,8 +20,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from softbandit.domains.spaces import Domain
 from softbandit.backend.shapes import Floats
+from softbandit.domains.spaces import Domain
 
 ACCURACY = 0.01
 """C, in units of the reward's bound B: the search aims at z within 0.01 B / sqrt(t) of its maximum."""

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from softbandit import validation
+from softbandit.backend.shapes import Floats
 from softbandit.domains.parameters import Categorical, Float, Integer, LogFloat, Parameter
 from softbandit.errors import ArgumentError, UnknownNameError
-from softbandit.backend.shapes import Floats
 
 FINITE_LIMIT = 4096
 """A space with no more points than this is turned into finite arms, where nothing need be searched for."""

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from softbandit.backend.shapes import Floats
 from softbandit.experiments.build import PROBLEM, build_policy, build_problem
 from softbandit.experiments.spec import Experiment
 from softbandit.experiments.tables import METRICS, NUMBERS, Table, label
@@ -18,7 +19,6 @@ from softbandit.problems.problem import Problem
 from softbandit.simulation.scores import Scores, score
 from softbandit.simulation.simulator import simulate
 from softbandit.simulation.trace import ComplaintWarning
-from softbandit.backend.shapes import Floats
 
 CALLS, TRIAL = 70e-6, 4e-6  # seconds that NumPy takes for a round, and besides for each trial in it, about
 COMPILING = 5.0  # seconds a policy that NumPy must take for JAX to pay

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from softbandit.backend.shapes import Floats
 from softbandit.errors import ArgumentError, MissingExtraError
 from softbandit.experiments.comparison import Result
 from softbandit.problems.problem import Problem
 from softbandit.theory.optimum import randomized_optimum
-from softbandit.backend.shapes import Floats
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from softbandit.backend.shapes import Floats
 from softbandit.experiments.statistics import (
     Interval,
     curves,
@@ -15,7 +16,6 @@ from softbandit.experiments.statistics import (
     units,
 )
 from softbandit.experiments.tables import Table
-from softbandit.backend.shapes import Floats
 
 SIMILAR = 0.10  # a regret that is at most this share above another counts as similar
 EQUAL = 0.10  # a number counts as the paper's if its interval lies within this share of it

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from softbandit.experiments.tables import Table
 from softbandit.backend.shapes import Floats
+from softbandit.experiments.tables import Table
 
 LEVEL = 0.95
 RESAMPLES = 2000  # of the units, for intervals

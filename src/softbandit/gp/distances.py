@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from softbandit.errors import KernelError
 from softbandit.backend.shapes import Floats
+from softbandit.errors import KernelError
 
 CACHED = 2**15  # distances worked on at a time
 

@@ -22,9 +22,9 @@ from typing import Any, Protocol, Self
 
 import numpy as np
 
+from softbandit.backend.shapes import Floats
 from softbandit.gp.growing_cholesky import Triangle
 from softbandit.gp.kernels import Kernel
-from softbandit.backend.shapes import Floats
 
 JITTER = 1e-10
 """lambda is at least this share of k(x, x): repeated points are normal, and rounding must not undo them."""

@@ -19,10 +19,10 @@ from typing import Any
 import numpy as np
 
 from softbandit import validation
+from softbandit.backend.shapes import Floats
 from softbandit.errors import ArgumentError, KernelError, Words
 from softbandit.gp.distances import scales_of
 from softbandit.gp.kernels import Kernel, Linear, Matern, Product, Scaled, SquaredExponential, Sum
-from softbandit.backend.shapes import Floats
 
 JITTER = 1e-10  # the least lambda, relative to k(x, x)
 

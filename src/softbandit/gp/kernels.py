@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from softbandit import validation
+from softbandit.backend.shapes import Floats
 from softbandit.errors import KernelError, Words
 from softbandit.gp.distances import radial_gradient, squared_distance
-from softbandit.backend.shapes import Floats
 
 SYMMETRY_TOLERANCE = 1e-10  # of a tabular matrix, relative to its largest entry
 EIGENVALUE_TOLERANCE = 1e-10  # how negative rounding may make an eigenvalue, relative to the largest

@@ -32,10 +32,10 @@ from typing import Any, Self
 
 import numpy as np
 
+from softbandit.backend.shapes import Floats
 from softbandit.gp.exact import Table
 from softbandit.gp.growing_cholesky import Triangle
 from softbandit.gp.kernels import Kernel
-from softbandit.backend.shapes import Floats
 
 TOLERANCE = 1e-8
 """What a dictionary with room may miss of a point's k(x, x), relative to it."""

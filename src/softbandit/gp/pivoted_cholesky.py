@@ -8,13 +8,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from softbandit.backend.namespace import namespace
-from softbandit.backend.shapes import Array
+from softbandit.backend.shapes import ArmIndex, Bools, Floats, Ints
+from softbandit.backend.traced_fields import HostOnly, Traced
 from softbandit.errors import KernelError, Words
 from softbandit.gp.kernels import Kernel
-from softbandit.backend.shapes import Floats
 
 TOLERANCE = 1e-13
 """What Phi Phi^T may miss of any entry of K, relative to the largest k(x, x)."""
@@ -27,23 +26,23 @@ NEGATIVE = 1e-10  # a residual variance below minus this, relative to the larges
 class Features:
     """Phi, and the diagonal of K as the kernel gives it (Phi has it up to the tolerance)."""
 
-    basis: Floats  # (r, n): Phi^T, each feature over all arms
-    diag: Floats  # (n,)
-    pivots: NDArray[np.int64]  # (r,): they fix the basis
-    residual: float  # no entry of K - Phi Phi^T is larger
+    basis: Traced[Floats]  # (r, n): Phi^T, each feature over all arms
+    diag: Traced[Floats]  # (n,)
+    pivots: HostOnly[Ints]  # (r,): they determine the basis
+    residual: HostOnly[float]  # no entry of K - Phi Phi^T is larger
 
     @property
     def phi(self) -> Floats:
         """Phi: (n, r)."""
         return self.basis.T
 
-    def at(self, arm: Array) -> Array:
-        """The features of each trial's own arm (trials,): (trials, r)."""
+    def at(self, arm: ArmIndex) -> Floats:
+        """Return the features of each trial's arm: (trials, r)."""
         return self.phi[arm]
 
-    def over_arms(self, weights: Array) -> Array:
-        """Functions over the arms, (trials, ..., n), of weights (trials, ..., r)."""
-        # Each trial's by itself: in one product of all, a number's rounding would depend on how many they are.
+    def over_arms(self, weights: Floats) -> Floats:
+        """Return the functions (trials, ..., n) over the arms that have weights (trials, ..., r)."""
+        # One product per trial: in a single product of all, rounding would depend on the number of trials.
         return namespace(weights).vecmat(weights, self.basis) if weights.ndim == 2 else weights @ self.basis
 
     @property
@@ -88,7 +87,7 @@ def features(
     return Features(basis[:rank].copy(), diag, np.array(chosen, dtype=np.int64), float(residual.max()))
 
 
-def _check(expected: str, variance: Floats, fine: NDArray[np.bool_]) -> None:
+def _check(expected: str, variance: Floats, fine: Bools) -> None:
     if not fine.all():
         bad = int(np.argmin(fine))
         got = Words(f"a variance of {variance[bad]:.3g} at arm {bad}")

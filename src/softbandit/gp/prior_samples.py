@@ -15,10 +15,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from softbandit.backend.shapes import Floats
 from softbandit.errors import KernelError
 from softbandit.gp.distances import scales_of
 from softbandit.gp.kernels import Kernel, Linear, Matern, Product, Scaled, SquaredExponential, Sum
-from softbandit.backend.shapes import Floats
 
 FREQUENCIES = 512
 """M. The covariance of a path is within about 2 / sqrt(M) of k."""

@@ -8,44 +8,34 @@ with a = alpha and c = beta_t for UCB, c = Z_t for RandUCB, and, for Thompson sa
 a sample `path` of the prior, and the a that turns it into a sample of the posterior (Matheron's
 rule; Wilson et al. 2020). So one round's function is the same wherever and whenever it is
 evaluated, and has derivatives in closed form.
+
+Arrays have the outputs first, as on finite arms: (outputs, points).
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from softbandit.backend.random import DrawCount, Draws
-from softbandit.backend.shapes import Array
 from softbandit.backend.blas_threads import one_thread
+from softbandit.backend.random import DrawCount, Draws
+from softbandit.backend.shapes import Floats
 from softbandit.domains.spaces import Domain
-from softbandit.errors import ArgumentError, KernelError, Words
+from softbandit.errors import KernelError
 from softbandit.gp.exact import Anchored, Exact
 from softbandit.gp.kernels import Kernel
 from softbandit.gp.nystrom import Budgeted
 from softbandit.gp.prior_samples import Path, prior_path
+from softbandit.model.beliefs import PointBelief
 from softbandit.model.explorations import UCB, Exploration, Greedy, RandUCB, Thompson
-from softbandit.model.finite import Output, alike
+from softbandit.model.finite import Output, group_equal
 from softbandit.model.widths import Width, WidthRule
-from softbandit.backend.shapes import Floats
 
-Pull = Callable[[Floats], Floats]
-"""dz/dh (n, outputs) -> dz/dx (n, d)."""
+Pullback = Callable[[Floats], Floats]
+"""dz/dh (outputs, n) -> dz/dx (n, d)."""
 
-
-@dataclass(frozen=True, eq=False)
-class PointBelief:
-    """What an exploration sees of one output at some points: (1, 1, n) each."""
-
-    mean: Array
-    std: Array
-
-    def correlated(self, z: Array) -> Array:
-        remedy = "Use sb.Thompson, which samples functions on a continuous domain."
-        raise ArgumentError.of("explore", "one that uses mean and std only", Words("one that samples"), remedy)
-
-    sample = correlated
+Posteriors = tuple[Anchored, ...]
+"""One trial's posteriors, one per group of outputs."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,27 +47,27 @@ class Term:
     a: Floats  # (anchors, k)
     c: Floats  # (k,)
     paths: Sequence[Path | None]
-    own: Sequence[Callable[[PointBelief], Array] | None]  # a user's exploration, of mean and std
+    custom: Sequence[Callable[[PointBelief], Floats] | None]  # a user's exploration, of mean and std
 
     @property
     def smooth(self) -> bool:
         """Whether derivatives are known."""
-        return not any(self.own) and _has_gradient(self.posterior.kernel)
+        return not any(self.custom) and _has_gradient(self.posterior.kernel)
 
     def __call__(self, X: Floats) -> Floats:
-        """(n, k)"""
+        """Return the estimates at X: (k, n)."""
         K = self.posterior.kernel(X, self.posterior.anchors)
         h = K @ self.a
-        if self.c.any() or any(self.own):
+        if self.c.any() or any(self.custom):
             sigma = np.sqrt(_variance(self.posterior.kernel.diag(X), self.posterior.explained_only(K)))
             h = h + sigma[:, None] * self.c
-            for j, estimate in enumerate(self.own):
+            for j, estimate in enumerate(self.custom):
                 if estimate is not None:
                     h[:, j] = np.reshape(estimate(PointBelief(h[None, None, :, j], sigma[None, None])), -1)
-        return self._with_paths(X, h)
+        return self._add_paths(X, h).T
 
-    def linearised(self, X: Floats) -> tuple[Floats, Pull]:
-        """The estimates, and what carries a derivative by them back to the points."""
+    def linearised(self, X: Floats) -> tuple[Floats, Pullback]:
+        """Return the estimates at X, and the map from derivatives by them to derivatives by the points."""
         kernel, anchors = self.posterior.kernel, self.posterior.anchors
         K = kernel(X, anchors)
         h, sigma = K @ self.a, np.ones(len(X))
@@ -86,10 +76,11 @@ class Term:
             explained, half = self.posterior.explained(K)
             sigma = np.sqrt(_variance(kernel.diag(X), explained))
             h = h + sigma[:, None] * self.c
-        h = self._with_paths(X, h)
+        h = self._add_paths(X, h)
 
-        def pull(u: Floats) -> Floats:
-            # d sigma = d var / (2 sigma); at sigma = 0 it has no derivative, and 0 will do
+        def pull(derivative: Floats) -> Floats:
+            u = derivative.T
+            # d sigma = d var / (2 sigma); at sigma = 0 it has no derivative, and 0 is used
             rate = np.where(sigma > 0, u @ self.c / np.where(sigma > 0, sigma, 1.0), 0.0)
             slope = kernel.gradient(X, anchors, u @ self.a.T - rate[:, None] * half)
             slope += 0.5 * rate[:, None] * kernel.diag_gradient(X)
@@ -98,9 +89,9 @@ class Term:
                     slope += path.gradient(X, u[:, j])
             return slope
 
-        return h, pull
+        return h.T, pull
 
-    def _with_paths(self, X: Floats, h: Floats) -> Floats:
+    def _add_paths(self, X: Floats, h: Floats) -> Floats:
         for j, path in enumerate(self.paths):
             if path is not None:
                 h[:, j] += path(X)
@@ -118,23 +109,25 @@ class Field:
         return all(term.smooth for term in self.terms)
 
     def __call__(self, X: Floats) -> Floats:
-        """(n, 1 + m)"""
-        h = np.empty((len(X), sum(len(term.outputs) for term in self.terms)))
-        for term in self.terms:
-            h[:, term.outputs] = term(X)
-        return h
+        """Return h_t at X: (1 + m, n)."""
+        return self._stacked([term(X) for term in self.terms])
 
-    def linearised(self, X: Floats) -> tuple[Floats, Pull]:
+    def linearised(self, X: Floats) -> tuple[Floats, Pullback]:
+        """Return h_t at X, and the map from derivatives by h_t to derivatives by the points."""
         parts = [term.linearised(X) for term in self.terms]
-        h = np.empty((len(X), sum(len(term.outputs) for term in self.terms)))
-        for term, (own, _) in zip(self.terms, parts, strict=True):
-            h[:, term.outputs] = own
 
         def pull(u: Floats) -> Floats:
-            slopes = [back(u[:, term.outputs]) for term, (_, back) in zip(self.terms, parts, strict=True)]
+            slopes = [back(u[term.outputs]) for term, (_, back) in zip(self.terms, parts, strict=True)]
             return np.asarray(sum(slopes))
 
-        return h, pull
+        return self._stacked([h for h, _ in parts]), pull
+
+    def _stacked(self, parts: Sequence[Floats]) -> Floats:
+        """Return the terms' values, sorted by output."""
+        h = np.empty((parts[0].shape[1], sum(map(len, parts))))
+        for term, part in zip(self.terms, parts, strict=True):
+            h[:, term.outputs] = part.T
+        return h.T
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,101 +139,99 @@ class Channel:
     normal: slice  # of the round's draws
     uniform: slice
 
-    def own(self, draws: Draws) -> Draws:
-        """(1, 1, count) each, of one trial's draws (count,)."""
+    def draws(self, draws: Draws) -> Draws:
+        """Return this output's part of one trial's draws (count,): (1, 1, count) each."""
         return Draws(draws.normal[None, None, self.normal], draws.uniform[None, None, self.uniform])
 
 
 @dataclass(frozen=True, eq=False)
-class ContinuousSurrogate:
-    """The model of the reward and the m costs on a domain; each trial has posteriors of its own."""
+class ContinuousModel:
+    """The model of the reward and the m costs on a domain. Posteriors are one tuple per trial."""
 
     space: Domain
     groups: Sequence[tuple[Sequence[int], Anchored]]  # the outputs that share a posterior, and its prior
     channels: Sequence[Channel]
     noise: Floats  # (1 + m,): R of each output
-    factors: Sequence[Any] = ()  # as a surrogate on finite arms has them
 
     def draws(self) -> DrawCount:
-        """The last uniform number seeds the search."""
+        """Return the random numbers needed per round and trial; the last uniform one seeds the search."""
         return DrawCount(self.channels[-1].normal.stop, self.channels[-1].uniform.stop + 1)
 
-    def prior(self, trials: int) -> tuple[tuple[Anchored, ...], ...]:
+    def prior(self, trials: int) -> tuple[Posteriors, ...]:
         return tuple(tuple(prior for _, prior in self.groups) for _ in range(trials))
 
-    def condition(self, posterior: Any, x: Floats, y: Floats) -> tuple[tuple[Anchored, ...], ...]:
-        """After seeing y (b, 1 + m) at x (b, d)."""
+    def condition(self, posterior: Sequence[Posteriors], x: Floats, y: Floats) -> tuple[Posteriors, ...]:
+        """Return the posteriors after observing y (b, 1 + m) at x (b, d)."""
         with one_thread():
             return tuple(
-                tuple(each.condition(x[i], y[i, outputs]) for (outputs, _), each in zip(self.groups, own, strict=True))
-                for i, own in enumerate(posterior)
+                tuple(p.condition(x[i], y[i, outputs]) for (outputs, _), p in zip(self.groups, trial, strict=True))
+                for i, trial in enumerate(posterior)
             )
 
-    def usable(self, posterior: Any) -> bool:
-        """Whether every mean is a number."""
-        return all(np.isfinite(each.coefficients).all() for own in posterior for each in own)
+    def usable(self, posterior: Sequence[Posteriors]) -> bool:
+        """Return whether every mean is finite."""
+        return all(np.isfinite(p.coefficients).all() for trial in posterior for p in trial)
 
-    def fields(self, posterior: Any, t: int, draws: Draws) -> list[Field]:
-        """f_t, g_t of each trial in round t = 1, 2, ..."""
+    def fields(self, posterior: Sequence[Posteriors], t: int, draws: Draws) -> list[Field]:
+        """Return f_t, g_t of each trial in round t = 1, 2, ..."""
         return [
-            Field([self._term(*pair, t, Draws(normal, uniform)) for pair in zip(self.groups, own, strict=True)])
-            for own, normal, uniform in zip(posterior, draws.normal, draws.uniform, strict=True)
+            Field([self._term(*pair, t, Draws(normal, uniform)) for pair in zip(self.groups, trial, strict=True)])
+            for trial, normal, uniform in zip(posterior, draws.normal, draws.uniform, strict=True)
         ]
 
-    def moments(self, posterior: Any, X: Floats) -> tuple[Floats, Floats]:
-        """mu and sigma of every output at X in one trial: (1 + m, n) each."""
+    def moments(self, posterior: Posteriors, X: Floats) -> tuple[Floats, Floats]:
+        """Return mu and sigma of every output at X in one trial: (1 + m, n) each."""
         mean = np.empty((len(self.channels), len(X)))
         std = np.empty_like(mean)
-        for (outputs, _), each in zip(self.groups, posterior, strict=True):
-            K = each.kernel(X, each.anchors)
-            mean[outputs] = (K @ each.coefficients).T
-            std[outputs] = np.sqrt(_variance(each.kernel.diag(X), each.explained_only(K)))
+        for (outputs, _), p in zip(self.groups, posterior, strict=True):
+            K = p.kernel(X, p.anchors)
+            mean[outputs] = (K @ p.coefficients).T
+            std[outputs] = np.sqrt(_variance(p.kernel.diag(X), p.explained_only(K)))
         return mean, std
 
-    def seen(self, posterior: Any) -> tuple[Floats, Floats]:
-        """The different points seen in one trial (t, d), latest first, and the means there (1 + m, t)."""
+    def observed(self, posterior: Posteriors) -> tuple[Floats, Floats]:
+        """Return the distinct points of one trial (t, d), latest first, and the means there (1 + m, t)."""
         points = posterior[0].points
         means = np.empty((len(self.channels), len(points)))
-        for (outputs, _), each in zip(self.groups, posterior, strict=True):
-            means[outputs] = each.fitted.T
+        for (outputs, _), p in zip(self.groups, posterior, strict=True):
+            means[outputs] = p.fitted.T
         _, first = np.unique(points, axis=0, return_index=True)
         keep = np.sort(first)[::-1]
         return points[keep], means[:, keep]
 
     def by_output(self) -> list[tuple[Anchored, Exploration]]:
-        """Each output's prior and exploration."""
+        """Return each output's prior and exploration."""
         priors = {i: prior for outputs, prior in self.groups for i in outputs}
         return [(priors[i], channel.exploration) for i, channel in enumerate(self.channels)]
 
-    def describe(self) -> str:
-        return " and ".join(dict.fromkeys(type(each.exploration).__name__ for each in self.channels))
-
-    def _term(self, group: Any, posterior: Anchored, t: int, draws: Draws) -> Term:
-        outputs = group[0]
+    def _term(self, group: tuple[Sequence[int], Anchored], posterior: Anchored, t: int, draws: Draws) -> Term:
+        outputs, _ = group
         a, c = np.array(posterior.coefficients), np.zeros(len(outputs))
         paths: list[Path | None] = [None] * len(outputs)
-        own: list[Any] = [None] * len(outputs)
+        custom: list[Callable[[PointBelief], Floats] | None] = [None] * len(outputs)
         for j, channel in enumerate(self.channels[i] for i in outputs):
-            beta, mine = channel.width(t, np.array([posterior.gain]))[:, :, None], channel.own(draws)
+            beta, part = channel.width(t, np.array([posterior.gain]))[:, :, None], channel.draws(draws)
             if type(channel.exploration) is Thompson:
-                rng = generator(mine.uniform[0, 0, 0])
-                path = prior_path(posterior.kernel, self.space.dimension, rng, float(beta[0, 0, 0]))
-                scale = abs(float(beta[0, 0, 0]))
-                a[:, j] += scale * posterior.deviation(path(posterior.anchors) / (scale or 1.0), rng)
-                paths[j] = path
+                paths[j], shift = self._sample(posterior, float(beta[0, 0, 0]), float(part.uniform[0, 0, 0]))
+                a[:, j] += shift
             elif type(channel.exploration) in (UCB, Greedy, RandUCB):
                 unit = PointBelief(np.zeros((1, 1, 1)), np.ones((1, 1, 1)))  # h = 0 + c 1
-                c[j] = float(channel.exploration.estimate(unit, beta, mine)[0, 0, 0])
+                c[j] = float(channel.exploration.estimate(unit, beta, part)[0, 0, 0])
             else:
-                own[j] = lambda belief, ch=channel, b=beta, d=mine: ch.exploration.estimate(belief, b, d)
-        return Term(posterior, outputs, a, c, paths, own)
+                custom[j] = lambda belief, ch=channel, b=beta, d=part: ch.exploration.estimate(belief, b, d)
+        return Term(posterior, outputs, a, c, paths, custom)
+
+    def _sample(self, posterior: Anchored, beta: float, uniform: float) -> tuple[Path, Floats]:
+        """Return a path of the prior and the change of `a` that make a sample ~ GP(mu, beta^2 k_t)."""
+        rng = generator(uniform)
+        path = prior_path(posterior.kernel, self.space.dimension, rng, beta)
+        scale = abs(beta)
+        return path, scale * posterior.deviation(path(posterior.anchors) / (scale or 1.0), rng)
 
 
-def continuous_surrogate(
-    space: Domain, outputs: Sequence[Output], width: WidthRule, budget: int | None
-) -> ContinuousSurrogate:
-    """Group the outputs by kernel and lambda, and hand out the draws."""
-    numbers = alike(range(len(outputs)), key=lambda i: outputs[i][:2])
+def continuous_model(space: Domain, outputs: Sequence[Output], width: WidthRule, budget: int | None) -> ContinuousModel:
+    """Group the outputs by kernel and lambda, and assign the draws."""
+    numbers = group_equal(range(len(outputs)), key=lambda i: outputs[i][:2])
     groups: list[tuple[Sequence[int], Anchored]] = []
     for same in numbers:
         shared = (outputs[same[0]].kernel, outputs[same[0]].regularisation, len(same), space.dimension)
@@ -248,29 +239,27 @@ def continuous_surrogate(
     channels, normal, uniform = [], 0, 0
     for i, output in enumerate(outputs):
         exploration = output.exploration
-        # A path is drawn from a generator of its own, which one number seeds.
+        # A path is drawn from a generator of its own, seeded by one number.
         needs = DrawCount(uniform=1) if type(exploration) is Thompson else DrawCount(*exploration.draws(0))
         stops = normal + needs.normal, uniform + needs.uniform
         channels.append(Channel(exploration, width(np.array([i])), slice(normal, stops[0]), slice(uniform, stops[1])))
         normal, uniform = stops
-    return ContinuousSurrogate(space, groups, channels, np.array([output.noise for output in outputs]))
+    return ContinuousModel(space, groups, channels, np.array([output.noise for output in outputs]))
 
 
 def generator(uniform: float) -> np.random.Generator:
-    """Random numbers that are a function of one of the round's draws."""
+    """Return a generator that is a function of one of the round's draws."""
     return np.random.Generator(np.random.Philox(int(uniform * 2**53)))
 
 
 def _variance(prior: Floats, explained: Floats) -> Floats:
-    """In [0, prior], whatever rounding does."""
+    """Return prior - explained, kept in [0, prior] whatever rounding does."""
     return np.minimum(np.maximum(prior - explained, 0.0), prior)
 
 
 def _has_gradient(kernel: Kernel) -> bool:
-    """Whether a kernel has its derivatives."""
     try:
-        d = 1
-        kernel.diag_gradient(np.zeros((0, d)))
+        kernel.diag_gradient(np.zeros((0, 1)))
     except KernelError:
         return False
     return True

@@ -20,9 +20,9 @@ import numpy as np
 from softbandit import validation
 from softbandit.backend.namespace import namespace
 from softbandit.backend.random import DrawCount, Draws
-from softbandit.backend.shapes import Array
+from softbandit.backend.shapes import Floats, OutputsPerArm
 from softbandit.errors import ArgumentError
-from softbandit.gp.weight_space import Belief
+from softbandit.model.beliefs import Belief
 
 
 @runtime_checkable
@@ -43,7 +43,7 @@ class Exploration(Protocol):
     def draws(self, rank: int) -> DrawCount:
         """Random numbers needed for one output and round; `rank` is the posterior's."""
 
-    def estimate(self, belief: Belief, width: Array, draws: Draws) -> Array:
+    def estimate(self, belief: Belief, width: Floats, draws: Draws) -> OutputsPerArm:
         """h_t over the arms: (trials, outputs, arms)."""
 
 
@@ -54,7 +54,7 @@ class UCB:
     def draws(self, rank: int) -> DrawCount:
         return DrawCount()
 
-    def estimate(self, belief: Belief, width: Array, draws: Draws) -> Array:
+    def estimate(self, belief: Belief, width: Floats, draws: Draws) -> OutputsPerArm:
         return belief.mean + width * belief.std
 
 
@@ -67,7 +67,7 @@ class Thompson:
     def draws(self, rank: int) -> DrawCount:
         return DrawCount(normal=rank)
 
-    def estimate(self, belief: Belief, width: Array, draws: Draws) -> Array:
+    def estimate(self, belief: Belief, width: Floats, draws: Draws) -> OutputsPerArm:
         return belief.sample(width * draws.normal)
 
 
@@ -78,7 +78,7 @@ class Greedy:
     def draws(self, rank: int) -> DrawCount:
         return DrawCount()
 
-    def estimate(self, belief: Belief, width: Array, draws: Draws) -> Array:
+    def estimate(self, belief: Belief, width: Floats, draws: Draws) -> OutputsPerArm:
         return belief.mean
 
 
@@ -89,7 +89,7 @@ class Distribution(Protocol):
     def draws(self) -> DrawCount:
         """Random numbers needed for one Z."""
 
-    def sample(self, draws: Draws) -> Array:
+    def sample(self, draws: Draws) -> Floats:
         """Z / beta: (trials, outputs, 1)."""
 
 
@@ -100,7 +100,7 @@ class Gaussian:
     def draws(self) -> DrawCount:
         return DrawCount(normal=1)
 
-    def sample(self, draws: Draws) -> Array:
+    def sample(self, draws: Draws) -> Floats:
         return draws.normal
 
 
@@ -116,7 +116,7 @@ class UniformDiscrete:
     def draws(self) -> DrawCount:
         return DrawCount(uniform=1)
 
-    def sample(self, draws: Draws) -> Array:
+    def sample(self, draws: Draws) -> Floats:
         xp = namespace(draws.uniform)
         return xp.floor(draws.uniform * self.points) * (2 / (self.points - 1))
 
@@ -138,7 +138,7 @@ class TruncatedGaussian:
             remedy = "Pass lower < upper, in multiples of the width."
             raise ArgumentError.of("lower, upper", "lower < upper", (self.lower, self.upper), remedy)
 
-    def support(self) -> tuple[Array, Array]:
+    def support(self) -> tuple[Floats, Floats]:
         """The points a / beta, and their probabilities."""
         a = np.linspace(self.lower, self.upper, self.points)
         p = np.exp(-0.5 * (a * a - np.min(a * a)))
@@ -147,7 +147,7 @@ class TruncatedGaussian:
     def draws(self) -> DrawCount:
         return DrawCount(uniform=1)
 
-    def sample(self, draws: Draws) -> Array:
+    def sample(self, draws: Draws) -> Floats:
         xp, kind = namespace(draws.uniform), draws.uniform.dtype
         _, p = self.support()
         steps = xp.asarray(np.cumsum(p)[:-1], dtype=kind)
@@ -173,7 +173,7 @@ class RandUCB:
     def draws(self, rank: int) -> DrawCount:
         return self.distribution.draws()
 
-    def estimate(self, belief: Belief, width: Array, draws: Draws) -> Array:
+    def estimate(self, belief: Belief, width: Floats, draws: Draws) -> OutputsPerArm:
         return belief.mean + width * self.distribution.sample(draws) * belief.std
 
 

@@ -12,25 +12,25 @@ import numpy as np
 
 from softbandit import validation
 from softbandit.backend.namespace import namespace
-from softbandit.backend.shapes import Array
+from softbandit.backend.shapes import Floats, Ints, PerOutput, PerTrial
+from softbandit.backend.traced_fields import Traced
 from softbandit.errors import ArgumentError, UnknownNameError
-from softbandit.backend.shapes import Floats
 
 
 class Width(Protocol):
     """The signed widths of some outputs."""
 
-    def __call__(self, t: int, gain: Array) -> Array:
-        """In round t = 1, 2, ..., after a gain (trials,): (trials, outputs), or (1, outputs)."""
+    def __call__(self, t: int, gain: PerTrial) -> PerOutput:
+        """Return the widths (trials, outputs), or (1, outputs), in round t = 1, 2, ... after that gain."""
 
 
-WidthRule = Callable[[Array], Width]
+WidthRule = Callable[[Ints], Width]
 """The numbers of some outputs -> their width."""
 
 
 @dataclass(frozen=True, eq=False)
 class TheoryWidth:
-    """beta_t = B + R sqrt(2 (gain + 1 + ln((m + 1) / alpha))), with each output's own B and R.
+    """beta_t = B + R sqrt(2 (gain + 1 + ln((m + 1) / alpha))), with each output's B and R.
 
     `gain` is the realised information gain: Theorem 2 of Chowdhury & Gopalan (2017) holds
     with it in place of the maximum gamma_{t-1}. All m + 1 outputs together are covered
@@ -42,42 +42,45 @@ class TheoryWidth:
     array([[5.]])
     """
 
-    bound: Floats  # (outputs,): B or G_i, signed
-    noise: Floats  # (outputs,): R, signed
-    log_term: float  # ln((m + 1) / alpha)
+    bound: Traced[Floats]  # (outputs,): B or G_i, signed
+    noise: Traced[Floats]  # (outputs,): R, signed
+    log_term: Traced[float]  # ln((m + 1) / alpha)
 
-    def __call__(self, t: int, gain: Array) -> Array:
+    def __call__(self, t: int, gain: PerTrial) -> PerOutput:
         return self.bound + self.noise * namespace(gain).sqrt(2 * (gain + (1 + self.log_term)))[:, None]
 
 
 @dataclass(frozen=True, eq=False)
 class GivenWidth:
-    """A user's own numbers: one row for all rounds, or one a round."""
+    """A user's numbers: one row for all rounds, or one per round."""
 
-    signed: Floats  # (1, outputs) or (rounds, outputs)
+    signed: Traced[Floats]  # (1, outputs) or (rounds, outputs)
 
-    def __call__(self, t: int, gain: Array) -> Array:
+    def __call__(self, t: int, gain: PerTrial) -> PerOutput:
         return self.signed if len(self.signed) == 1 else self.signed[t - 1][None]
 
 
 @dataclass(frozen=True, eq=False)
 class WidthFunction:
-    """A user's own function of t, which gives a number or one for each output."""
+    """A user's function of t, which returns a number or one per output."""
 
     rule: Callable[[int], Any]
     sign: Floats  # (1 + m,)
-    outputs: Array
+    outputs: Ints
 
-    def __call__(self, t: int, gain: Array) -> Array:
+    def __call__(self, t: int, gain: PerTrial) -> PerOutput:
+        return self._at(t)
+
+    def _at(self, t: int) -> PerOutput:
         return _signed(self.rule(t), self.sign)[None, self.outputs]
 
     def table(self, rounds: int) -> GivenWidth:
-        """The same in rounds 1, ..., rounds, for an engine that cannot call it."""
-        return GivenWidth(np.concatenate([self(t, None) for t in range(1, rounds + 1)]))
+        """Return the widths of rounds 1, ..., rounds, for an engine that cannot call the function."""
+        return GivenWidth(np.concatenate([self._at(t) for t in range(1, rounds + 1)]))
 
 
-def width_rule(value: Any, bound: Floats, noise: Floats, sign: Floats, confidence: float) -> WidthRule:
-    """What "theory", a number, numbers or a function of t stands for; sign carries the scale."""
+def width_rule(value: object, bound: Floats, noise: Floats, sign: Floats, confidence: float) -> WidthRule:
+    """Return the rule for "theory", a number, numbers or a function of t; `sign` includes the scale."""
     if callable(value):
         _signed(value(1), sign)  # refuse now what would fail later
         return lambda outputs: WidthFunction(value, sign, outputs)
@@ -90,13 +93,13 @@ def width_rule(value: Any, bound: Floats, noise: Floats, sign: Floats, confidenc
     return lambda outputs: TheoryWidth((sign * bound)[outputs], (sign * noise)[outputs], log_term)
 
 
-def _signed(value: Any, sign: Floats) -> Floats:
-    """The widths that a user gave, one for each output."""
+def _signed(value: object, sign: Floats) -> Floats:
+    """Return a user's widths, one per output, with their signs."""
     return sign * validation.each_above("width", value, len(sign), least=0.0, strict=False)
 
 
-def checked_confidence(value: Any) -> float:
-    """alpha, in (0, 1)."""
+def checked_confidence(value: object) -> float:
+    """Return alpha, in (0, 1)."""
     alpha = validation.number("confidence", value)
     if not 0 < alpha < 1:
         remedy = "It is the probability of failure that you accept, such as 0.1."

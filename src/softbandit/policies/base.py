@@ -1,4 +1,4 @@
-"""What every policy offers, to an agent that lives and to a simulation alike.
+"""The interface of every policy, to a live agent and to a simulation alike.
 
 A policy is a frozen value; what it has learned is a separate state that goes in and comes
 out. States hold arrays with a leading axis of independent trials.
@@ -8,26 +8,27 @@ import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass, field
-from functools import partial
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, Self
 
 import numpy as np
 
 from softbandit import validation
-from softbandit.backend.namespace import at_arm, namespace
+from softbandit.backend.namespace import at_arm, namespace, restrict
 from softbandit.backend.random import DrawCount, Draws
-from softbandit.backend.shapes import Array
-from softbandit.backend.ties import first_max, pick, unless_alone
+from softbandit.backend.shapes import ArmIndex, ArmMask, Bools, Floats, OutputsPerArm, PerArm, PerCost, PerTrial
+from softbandit.backend.ties import best_arm
+from softbandit.backend.traced_fields import HostOnly, Traced
 from softbandit.domains.spaces import FINITE_LIMIT, Domain, Space
 from softbandit.errors import ArgumentError, SoftbanditError
 from softbandit.gp.kernels import Kernel
 from softbandit.gp.pivoted_cholesky import Features
-from softbandit.model.from_settings import model, norm_bounds
-from softbandit.theory.assumptions import Truth
-from softbandit.theory.ledger import Guarantees
-from softbandit.backend.shapes import Floats
+from softbandit.model.continuous import ContinuousModel
+from softbandit.model.explorations import Exploration
+from softbandit.model.finite import FiniteModel
+from softbandit.model.from_settings import PerConstraint, build_model, norm_bounds
 
-TIE = 1e-12  # acquisition values this close, relative to their terms, are ties
+if TYPE_CHECKING:
+    from softbandit.theory.policy_ledger import Guarantees, Truth
 
 
 class About(NamedTuple):
@@ -35,37 +36,72 @@ class About(NamedTuple):
 
     idea: str
     citation: str
-    needs: str  # what it must be told, beyond a kernel, bounds and the noise
+    needs: str  # beyond a kernel, bounds and the noise
     guarantee: str
 
 
 class Choice(NamedTuple):
     """One round's choice in each trial."""
 
-    arm: Array  # (b,); on a continuous domain the points themselves, (b, d)
-    reward_estimate: Array  # (b,): f_t at the arm, truncated where the policy truncates
-    cost_estimate: Array  # (b, m): g_t at the arm, likewise
+    arm: ArmIndex  # on a continuous domain the points themselves, (b, d)
+    reward_estimate: PerTrial  # f_t at the arm, truncated if the policy truncates
+    cost_estimate: PerCost  # g_t at the arm, likewise
 
 
 class State(NamedTuple):
     """What a policy has learned."""
 
-    round: int  # rounds behind it; the paper's t is round + 1
-    dual: Array  # (b, m): dual variables or queues
-    posterior: tuple[Any, ...]  # one a group; on a continuous domain one a trial, of one a group each
-    memory: tuple[Array, ...] = ()  # what else the policy keeps
+    round: int  # rounds completed; the paper's t is round + 1
+    dual: PerCost  # dual variables or queues
+    posterior: tuple[Any, ...]  # one per group; on a continuous domain one per trial
+    memory: tuple[Floats, ...] = ()  # what else the policy keeps
+
+
+class Steps(Protocol):
+    """What a round needs: pure functions of state and draws."""
+
+    @property
+    def constraints(self) -> int: ...
+    @property
+    def continuous(self) -> bool: ...
+    @property
+    def takes_contexts(self) -> bool: ...
+
+    def init(self, trials: int) -> State:
+        """Return the state before the first round."""
+
+    def draws(self) -> DrawCount:
+        """Return the random numbers needed per round and trial."""
+
+    def decide(self, state: State, draws: Draws, among: ArmMask | None = None) -> Choice:
+        """Return the round's choice, among the arms where `among` is true. Changes nothing."""
+
+    def update(self, state: State, choice: Choice, reward: PerTrial, cost: PerCost) -> State:
+        """Return the state after observing reward and cost at the chosen arm."""
+
+    def refuted(self, state: State) -> Bools | None:
+        """Return the trials (b,) in which observations refute the policy's settings; None if it never does."""
+
+    def objection(self) -> SoftbanditError:
+        """Return the error to raise then."""
+
+    def usable(self, state: State) -> bool:
+        """Return whether the state holds finite numbers."""
+
+    def moments(self, state: State, points: Floats | None) -> tuple[Floats, Floats]:
+        """Return mu and sigma of trial 0, (1 + m, n) each: over the arms, or at points of a continuous domain."""
 
 
 class Stage(NamedTuple):
-    """The policy in force in rounds first <= round < last, started afresh at first."""
+    """The steps in force in rounds first <= round < last, started afresh at first."""
 
-    policy: "StepPolicy"
+    policy: Steps
     first: int
     last: float
-    keeps_dual: bool = False  # it starts with the dual of the stage before
+    keeps_dual: bool = False  # it starts with the dual of the previous stage
 
     def start(self, trials: int, before: State | None) -> State:
-        """The state at the stage's first round, after the stage before."""
+        """Return the state at the stage's first round, after the previous stage."""
         fresh = self.policy.init(trials)
         return fresh._replace(dual=before.dual) if self.keeps_dual and before is not None else fresh
 
@@ -83,116 +119,167 @@ class Policy(ABC):
 
     @property
     def continuous(self) -> bool:
-        """Whether it searches a domain, and does not choose among arms."""
+        """Whether it searches a domain, rather than choosing among arms."""
         return isinstance(self.arms, Domain)
 
     @abstractmethod
     def stage(self, round: int) -> Stage:
-        """The policy in force in that round (counted from 0)."""
+        """Return the steps in force in that round (counted from 0)."""
 
-    def guarantees(self, problem: Truth | None = None) -> Guarantees:
-        """The ledger of the policy's guarantee. Only CKB's is worked out here."""
-        name, horizon = type(self).__name__, self.horizon or 0
-        why_not = f"softbandit works out no theorem for {name}; its authors' claim: {self.about.guarantee}"
-        return Guarantees(name, horizon, (), "not decided", "it is made for CKB", None, why_not)
+    def guarantees(self, problem: "Truth | None" = None, **options: int) -> "Guarantees":
+        """Return the ledger of the policy's guarantee: `theory.guarantees(policy, problem)`.
+
+        >>> import softbandit as sb
+        >>> problem = sb.problems.rkhs(seed=1)
+        >>> ledger = sb.CKB(**problem.settings(), horizon=1000).guarantees(problem)
+        >>> ledger.covered, ledger.bound.theorem
+        (True, 'Theorem 3.3')
+        """
+        from softbandit.theory.policy_ledger import guarantees  # theory is above policies: the one exception
+
+        return guarantees(self, problem, **options)
+
+
+class StepDefaults(Policy):
+    """Defaults that a policy given by its steps may change; CKB makes the first three settings."""
+
+    explore: str | Exploration = "ucb"
+    explore_cost: str | Exploration | None = None
+    budget: int | None = None
+    models_costs: ClassVar[bool] = True  # False: the reward alone is modelled
+    calibrated: ClassVar[bool] = False  # lambda is R^2 by default, the posterior of Gaussian noise
+    initial_dual: ClassVar[float] = 0.0
 
 
 @dataclass(frozen=True, eq=False)
-class StepPolicy(Policy):
-    """A policy on finite arms, given by its steps: pure functions of state and draws.
+class StepPolicy(StepDefaults):
+    """A policy given by its steps. A new one needs `about` and `decide`; the rest has defaults.
 
-    These are the settings that all have; CKB's docstring explains them. Fields hold the
-    settings in force; `given` holds them as they were given, so that a policy can be made
+    These are the settings that all share; CKB's docstring explains them. Fields hold the
+    settings in force; `given` holds them as they were passed, so that a policy can be built
     again with others.
     """
 
-    arms: Any
-    kernel: Kernel
+    arms: Traced[Any]
+    kernel: HostOnly[Kernel]
     _: KW_ONLY
-    reward_bound: float
-    cost_bound: float | Sequence[float] | None = None
-    noise: float
-    cost_noise: float | Sequence[float] | None = None
-    cost_kernel: Kernel | Sequence[Kernel] | None = None
-    horizon: int
-    slater: float | None = None
-    confidence: float = 0.1
-    regularisation: float | Sequence[float] | None = None
-    width: str | float | Sequence[float] | Callable[[int], Any] = "theory"
-    width_scale: float = 1.0
+    reward_bound: Traced[float]
+    cost_bound: Traced[PerConstraint | None] = None
+    noise: Traced[float]
+    cost_noise: Traced[PerConstraint | None] = None
+    cost_kernel: HostOnly[Kernel | Sequence[Kernel] | None] = None
+    horizon: Traced[int]
+    slater: Traced[float | None] = None
+    confidence: Traced[float] = 0.1
+    regularisation: Traced[PerConstraint | None] = None
+    width: HostOnly[str | PerConstraint | Callable[[int], PerConstraint]] = "theory"
+    width_scale: Traced[float] = 1.0
     constraints: int = 1
     ties: str = "random"
-    factors: Sequence[Features | Sequence[int]] | None = None
-    space: Domain | None = field(init=False, repr=False)
-    surrogate: Any = field(init=False, repr=False)  # a Surrogate, or on a continuous domain a ContinuousSurrogate
-    bounds: Floats = field(init=False, repr=False)  # (1 + m, 1): B, G_1, ..., G_m
-    given: dict[str, Any] = field(init=False, repr=False)
+    factors: HostOnly[Sequence[Features | Sequence[int]] | None] = None
+    space: HostOnly[Domain | None] = field(init=False, repr=False)
+    model: Traced[Any] = field(init=False, repr=False)  # a FiniteModel, or on a continuous domain a ContinuousModel
+    bounds: Traced[Floats] = field(init=False, repr=False)  # (1 + m, 1): B, G_1, ..., G_m
+    given: HostOnly[dict[str, Any]] = field(init=False, repr=False)
 
-    @abstractmethod
+    # -- The steps of a round. --
+
     def init(self, trials: int) -> State:
-        """The state before the first round."""
+        return State(0, np.full((trials, self.constraints), self.initial_dual), self.model.prior(trials))
 
     @abstractmethod
-    def decide(self, state: State, draws: Draws, among: Array | None = None) -> Choice:
-        """The round's choice, among the arms where `among` (b, n) is true. Changes nothing."""
+    def decide(self, state: State, draws: Draws, among: ArmMask | None = None) -> Choice:
+        """Return the round's choice, among the arms where `among` is true. Changes nothing."""
 
-    @abstractmethod
-    def update(self, state: State, choice: Choice, reward: Array, cost: Array) -> State:
-        """The state after seeing reward (b,) and cost (b, m) at the chosen arm."""
+    def update(self, state: State, choice: Choice, reward: PerTrial, cost: PerCost) -> State:
+        dual = self.next_dual(state, choice, cost)
+        return State(state.round + 1, dual, self._learn(state, choice, reward, cost))
+
+    def next_dual(self, state: State, choice: Choice, cost: PerCost) -> PerCost:
+        """Return the dual after a round; by default it stays as it is."""
+        return state.dual
+
+    def draws(self) -> DrawCount:
+        """Return the random numbers needed per round and trial; the last uniform one breaks ties."""
+        normal, uniform = self.model.draws()
+        return DrawCount(normal, uniform + 1)
+
+    def refuted(self, state: State) -> Bools | None:
+        return None
+
+    def objection(self) -> SoftbanditError:
+        return SoftbanditError(f"Observations refute the settings of {type(self).__name__}.")
+
+    # -- Parts of steps. --
+
+    def _estimates(self, state: State, draws: Draws) -> tuple[PerArm, OutputsPerArm]:
+        """Return the reward's and the costs' estimates f_t and g_t over the arms."""
+        h = self.model.estimate(state.posterior, state.round + 1, draws)
+        return h[:, 0], h[:, 1:]
+
+    def _learn(self, state: State, choice: Choice, reward: PerTrial, cost: PerCost) -> tuple[Any, ...]:
+        """Condition the posteriors on an observation (Algorithm 1, line 8)."""
+        y = namespace(state.dual).concat([reward[:, None], cost], axis=1)
+        posterior: tuple[Any, ...] = self.model.condition(state.posterior, choice.arm, y)
+        return posterior
+
+    def _best(self, z: PerArm, draws: Draws, scale: Callable[[ArmIndex], PerTrial] | None = None) -> ArmIndex:
+        """Return an arm that maximises z, with ties broken as the settings say; see `best_arm`."""
+        return best_arm(z, draws.uniform[:, -1] if self.ties == "random" else None, scale)
+
+    def _choice(self, arm: ArmIndex, f: PerArm, g: OutputsPerArm) -> Choice:
+        """Return the choice of an arm, with the estimates f and g there."""
+        return Choice(arm, at_arm(f, arm), at_arm(g, arm))
+
+    def _play_best(self, z: PerArm, f: PerArm, g: OutputsPerArm, among: ArmMask | None, draws: Draws) -> Choice:
+        """Return the choice of the best arm by z among those allowed, with the estimates f and g there."""
+        return self._choice(self._best(restrict(z, among), draws), f, g)
+
+    # -- What an agent asks. --
 
     def stage(self, round: int) -> Stage:
         return Stage(self, 0, float("inf"))
 
-    def draws(self) -> DrawCount:
-        """Random numbers needed a round and trial; the last uniform one breaks ties."""
-        normal, uniform = self.surrogate.draws()
-        return DrawCount(normal, uniform + 1)
+    def usable(self, state: State) -> bool:
+        return bool(self.model.usable(state.posterior))
 
-    def refuted(self, state: State) -> Array | None:
-        """Trials (b,) in which what was seen refutes what the policy was told; None where it never says so."""
-        return None
-
-    def objection(self) -> SoftbanditError:
-        """What is to be said then."""
-        return SoftbanditError(f"What was seen refutes what {type(self).__name__} was told.")
+    def moments(self, state: State, points: Floats | None) -> tuple[Floats, Floats]:
+        if points is None:
+            return self.model.mean(state.posterior)[0], self.model.std(state.posterior)[0]
+        moments: tuple[Floats, Floats] = self.model.moments(state.posterior[0], points)
+        return moments
 
     def replace(self, **changes: Any) -> Self:
-        """The same policy with other settings, and defaults worked out anew (dataclasses.replace would keep them)."""
+        """Return the policy with other settings, and the defaults that follow from them."""
         same_kernels = not {"arms", "kernel", "cost_kernel", "constraints", "factors"} & set(changes)
-        factors = {"factors": self.surrogate.factors} if same_kernels else {"factors": None}
-        return type(self)(**{**self.given, **factors, **changes})
+        factors = self.model.factors if same_kernels and isinstance(self.model, FiniteModel) else None
+        return type(self)(**{**self.given, "factors": factors, **changes})
 
-    def _settle(
-        self,
-        explore: Any = "ucb",
-        explore_cost: Any = None,
-        unconstrained: bool = False,
-        calibrated: bool = False,
-        budget: Any = None,
-    ) -> Callable[..., None]:
-        """Check the settings and build the model; gives the way to put in their place the settings in force."""
-        put = partial(object.__setattr__, self)
-        put("space", self.arms if isinstance(self.arms, Domain) else None)
-        put("arms", self._arms())
-        put("given", {name: _own(getattr(self, name)) for name in inspect.signature(type(self)).parameters})
+    # -- Settings: checked, and completed by defaults. --
+
+    def __post_init__(self) -> None:
+        self._set(space=self.arms if isinstance(self.arms, Domain) else None)
+        self._set(arms=self._finite_arms())
+        self._set(given={name: _frozen(getattr(self, name)) for name in inspect.signature(type(self)).parameters})
         if self.space is not None:
             self.given["arms"] = self.space
-        put("constraints", 0 if unconstrained else validation.whole("constraints", self.constraints, least=0))
-        put("horizon", validation.whole("horizon", self.horizon, least=1, most=2**53))
+        m = validation.whole("constraints", self.constraints, least=0) if self.models_costs else 0
+        self._set(constraints=m, horizon=validation.whole("horizon", self.horizon, least=1, most=2**53))
         validation.named("ties", self.ties, dict.fromkeys(["random", "first"]))
-        put("bounds", np.append(*norm_bounds(self.reward_bound, self.cost_bound, self.constraints))[:, None])
-        own = {name: getattr(self, name) for name in MODEL_SETTINGS}
-        if calibrated and self.regularisation is None:  # lambda = R^2: the posterior of Gaussian noise
-            R = validation.nonnegative("noise", self.noise)
-            of_costs = validation.each(
-                "cost_noise", R if self.cost_noise is None else self.cost_noise, self.constraints
-            )
-            own["regularisation"] = np.maximum(np.append(R, of_costs), 1e-6) ** 2
-        put("surrogate", model(explore=explore, explore_cost=explore_cost, budget=budget, **own))
-        return put
+        self._set(bounds=np.append(*norm_bounds(self.reward_bound, self.cost_bound, m))[:, None])
+        self._set(model=self._build_model())
+        self._complete()
 
-    def _arms(self) -> Any:
-        """The arms that were given, or those of a small space; or else the space."""
+    def _complete(self) -> None:
+        """Check a subclass's own settings, and fill in their defaults."""
+
+    def _set(self, **values: object) -> None:
+        """Set fields of this frozen value while it is built."""
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+
+    def _finite_arms(self) -> Floats | Domain:
+        """Return the arms that were given, or those of a small space; otherwise the space."""
         if self.space is None:
             return validation.points("arms", self.arms)
         if isinstance(self.space, Space) and self.space.size <= FINITE_LIMIT:
@@ -202,61 +289,48 @@ class StepPolicy(Policy):
             raise ArgumentError.of("arms", f"finite arms, with {type(self).__name__}", self.arms, remedy)
         return self.space
 
-    def _learn(self, state: State, choice: Choice, reward: Array, cost: Array) -> tuple[Any, ...]:
-        """Gaussian-process regression on what was seen (Algorithm 1, line 8)."""
-        xp = namespace(state.dual)
-        y = xp.concat([reward[:, None], cost], axis=1)
-        posterior: tuple[Any, ...] = self.surrogate.condition(state.posterior, choice.arm, y)
-        return posterior
-
-    def _best(self, z: Array, draws: Draws, size: Callable[[Array], Array] | None = None, largest: Any = None) -> Array:
-        """A maximiser of each row of z, (b, n) -> (b,), up to the rounding of the terms that z is made of.
-
-        size(arm) (b,) is what those terms amount to at an arm, |z| by default. It is at most `largest`, where that is
-        given: then it need not be worked out unless some value comes that near to the maximum.
-        """
-        top = first_max(z)
-        highest = at(z, top)
-
-        def tied() -> Array:
-            return near(namespace(z).abs(highest) if size is None else size(top))
-
-        def near(size: Any) -> Array:
-            return z >= (highest - TIE * size)[:, None]
-
-        def picked() -> Array:
-            return pick(tied(), draws.uniform[:, -1] if self.ties == "random" else None)
-
-        return unless_alone(tied() if largest is None else near(largest), top, picked)
-
-    def _choice(self, arm: Array, f: Array, g: Array) -> Choice:
-        """The choice of arm (b,), with the estimates f (b, n) and g (b, m, n) there."""
-        return Choice(arm, at(f, arm), at(g, arm))
+    def _build_model(self) -> FiniteModel | ContinuousModel:
+        return build_model(
+            arms=self.arms,
+            kernel=self.kernel,
+            cost_kernel=self.cost_kernel,
+            explore=self.explore,
+            explore_cost=self.explore_cost,
+            reward_bound=self.reward_bound,
+            cost_bound=self.cost_bound,
+            noise=self.noise,
+            cost_noise=self.cost_noise,
+            horizon=self.horizon,
+            confidence=self.confidence,
+            regularisation=self.regularisation,
+            calibrated=self.calibrated,
+            width=self.width,
+            width_scale=self.width_scale,
+            constraints=self.constraints,
+            factors=self.factors,
+            budget=self.budget,
+        )
 
 
 @dataclass(frozen=True, eq=False)
 class WrappedPolicy(Policy):
-    """A policy made of another: the same arms and constraints, in stages of its own."""
+    """A policy built from another: the same arms and constraints, in stages of its own."""
 
     policy: StepPolicy
     arms: Any = field(init=False, repr=False)
     space: Domain | None = field(init=False, repr=False)
     constraints: int = field(init=False, repr=False)
 
-    def _wrap(self) -> None:
+    def __post_init__(self) -> None:
         if not isinstance(self.policy, StepPolicy):
             raise ArgumentError.of("policy", "a policy with steps", self.policy, "For example sb.CKB(...).")
-        object.__setattr__(self, "arms", self.policy.arms)
-        object.__setattr__(self, "space", self.policy.space)
-        object.__setattr__(self, "constraints", self.policy.constraints)
+        for name in ("arms", "space", "constraints"):
+            object.__setattr__(self, name, getattr(self.policy, name))
 
 
-MODEL_SETTINGS = tuple(set(inspect.signature(model).parameters) - {"explore", "explore_cost", "budget"})
-
-
-def _own(value: Any) -> Any:
-    """A value that nobody else can change, where it is an array or a list of them."""
+def _frozen(value: Any) -> Any:
+    """Return a read-only copy of an array, or of each in a list; anything else as it is."""
     if isinstance(value, np.ndarray) and value.flags.writeable:
         value = value.copy()
         value.flags.writeable = False
-    return tuple(map(_own, value)) if isinstance(value, list) else value
+    return tuple(map(_frozen, value)) if isinstance(value, list) else value

@@ -2,26 +2,25 @@
 *On Kernelized Multi-Armed Bandits with Constraints*.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
-from softbandit.backend.namespace import drop_single, namespace, project, restrict, weighted_sum
-from softbandit.backend.random import Draws
-from softbandit.backend.shapes import Array
-from softbandit.backend.ties import pick
 from softbandit.backend.blas_threads import one_thread
+from softbandit.backend.namespace import drop_single, namespace, restrict, weighted_sum
+from softbandit.backend.random import Draws
+from softbandit.backend.shapes import ArmIndex, ArmMask, Floats, OutputsPerArm, PerArm, PerCost, PerTrial
+from softbandit.backend.ties import best_arm
+from softbandit.backend.traced_fields import Traced
 from softbandit.domains.search import Objective, accuracy, search
+from softbandit.gp.exact import Anchored
 from softbandit.model.continuous import Field, generator
 from softbandit.model.explorations import Exploration
-from softbandit.policies.base import TIE, About, Choice, State, StepPolicy
+from softbandit.model.from_settings import PerConstraint
+from softbandit.policies.base import About, Choice, State, StepPolicy
 from softbandit.policies.dual import Dual, dual_rule
 from softbandit.policies.dual_settings import checked_slack, dual_cap, inverse_step
-from softbandit.theory.assumptions import Subject, Truth
-from softbandit.theory.ledger import Guarantees, assess
-from softbandit.theory.ledger_on_spaces import assess_on_space
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,11 +32,11 @@ class CKB(StepPolicy):
     arms
         The n actions, as rows of d features; or a `Box` or `Space` of them, which is searched each round.
     kernel, cost_kernel
-        k with k(x, x) <= 1, for the reward; for the costs (one, or one a constraint) the same by default.
+        k with k(x, x) <= 1, for the reward; for the costs (one, or one per constraint) the same by default.
     explore, explore_cost
         The paper's A_f and A_g: "ucb", "ts", "rand", "greedy" or any `Exploration`; A_g defaults to A_f.
     reward_bound, cost_bound
-        B and G: bounds on the functions' norms, hence on their sizes. G may be one a constraint.
+        B and G: bounds on the functions' norms, hence on their sizes. G may be one per constraint.
     noise, cost_noise
         R: sub-Gaussian scales of the noise (the standard deviation, if Gaussian). The costs' default to the reward's.
     horizon
@@ -47,9 +46,9 @@ class CKB(StepPolicy):
     confidence
         alpha, the probability with which the guarantees may fail.
     regularisation
-        lambda; one number, or one for the reward and each cost. Default 1 + 2 / T.
+        lambda; one number, or one per output. Default 1 + 2 / T.
     width, width_scale
-        beta_t: "theory", a number (or one an output), or a function of t = 1, 2, ...; and a factor on it.
+        beta_t: "theory", a number (or one per output), or a function of t = 1, 2, ...; and a factor on it.
     dual, rho, V
         "projected" (Algorithm 1, the dual in [0, rho]) or "queue" (Algorithm 2); the dual's cap, 4 B / delta
         by default, and its inverse step size, G sqrt(T) / rho by default.
@@ -78,11 +77,11 @@ class CKB(StepPolicy):
     explore: str | Exploration = "ucb"
     explore_cost: str | Exploration | None = None
     dual: str = "projected"
-    rho: float | None = None
-    V: float | Sequence[float] | None = None
-    slack: float = 0.0
+    rho: Traced[float | None] = None
+    V: Traced[PerConstraint | None] = None
+    slack: Traced[float] = 0.0
     budget: int | None = None
-    dual_rule: Dual = field(init=False, repr=False)
+    dual_rule: Traced[Dual] = field(init=False, repr=False)
 
     takes_spaces: ClassVar[bool] = True
     about: ClassVar[About] = About(
@@ -92,129 +91,83 @@ class CKB(StepPolicy):
         "R_+ and violation O(sqrt(T)); see policy.guarantees()",
     )
 
-    # -- Algorithm 1, with the paper's line numbers. Arrays are (trials, ...). --
+    # -- Algorithm 1, with the paper's line numbers. --
 
     def init(self, trials: int) -> State:
-        return State(0, self.dual_rule.start(trials), self.surrogate.prior(trials))
+        return State(0, self.dual_rule.start(trials), self.model.prior(trials))
 
-    def decide(self, state: State, draws: Draws, among: Array | None = None) -> Choice:
-        xp = namespace(state.dual)
+    def decide(self, state: State, draws: Draws, among: ArmMask | None = None) -> Choice:
         if self.continuous:
             with one_thread():
                 return self._decide_on_space(state, draws)
-        h = self.surrogate.estimate(state.posterior, state.round + 1, draws)  # line 2: f_t, g_t
+        h = self.model.estimate(state.posterior, state.round + 1, draws)  # line 2: f_t, g_t
         phi = self.dual_rule.price(state.dual)
         z, f_bar, g_bar = self._acquisition(h, phi)  # lines 3-5
 
-        def size(arm: Array) -> Array:
-            """Of the terms of z at an arm."""
-            _, f, g = self._choice(arm, f_bar, g_bar)
+        def scale(arm: ArmIndex) -> PerTrial:
+            """Return the sum of the magnitudes of z's terms at an arm."""
+            xp, (_, f, g) = namespace(phi), self._choice(arm, f_bar, g_bar)
             return xp.abs(f) + xp.vecdot(phi, xp.abs(g))
 
-        arm = self._best(restrict(z, among), draws, size, self._largest())  # line 6
+        arm = self._best(restrict(z, among), draws, scale)  # line 6
         return self._choice(arm, f_bar, g_bar)
 
-    def _acquisition(self, h: Array, phi: Array) -> tuple[Array, Array, Array]:
-        """The pseudo-acquisition z (b, n), and the truncated estimates, of h (b, 1 + m, n) at any points."""
+    def _acquisition(self, h: OutputsPerArm, phi: PerCost) -> tuple[PerArm, PerArm, OutputsPerArm]:
+        """Return the pseudo-acquisition z and the truncated estimates, given h at any arms or points."""
         B, G = self.bounds[0, 0], self.bounds[1:]
-        f_bar = project(h[:, 0], -B, B)  # line 3: to [-B, B]
-        g_bar = project(h[:, 1:], -G, G)  # line 4: to [-G, G]
-        return f_bar - weighted(phi, g_bar), f_bar, g_bar  # line 5
+        f_bar = h[:, 0].clip(-B, B)  # line 3: to [-B, B]
+        g_bar = h[:, 1:].clip(-G, G)  # line 4: to [-G, G]
+        return f_bar - weighted_sum(phi, g_bar), f_bar, g_bar  # line 5
 
-    def _largest(self) -> Any:
-        """What the terms of z can amount to, at most; None if there is no such number."""
-        if self.dual_rule.cap is None:
-            return None
-        return 2 * (self.bounds[0, 0] + (self.dual_rule.cap * self.bounds[1:, 0]).sum())  # twice, for rounding
+    def next_dual(self, state: State, choice: Choice, cost: PerCost) -> PerCost:
+        return self.dual_rule.step(state.dual, choice.cost_estimate)  # line 7; `update` adds line 8
 
-    def update(self, state: State, choice: Choice, reward: Array, cost: Array) -> State:
-        dual = self.dual_rule.step(state.dual, choice.cost_estimate)  # line 7
-        posterior = self._learn(state, choice, reward, cost)  # line 8
-        return State(state.round + 1, dual, posterior)
-
-    # -- The same where the arms are a space: estimates are functions, and line 6 is a search. --
+    # -- The same on a space: estimates are functions, and line 6 is a search. --
 
     def acquisitions(self, state: State, draws: Draws) -> list[Objective]:
-        """Each trial's pseudo-acquisition in this round, as a function on the space."""
-        fields = self.surrogate.fields(state.posterior, state.round + 1, draws)  # line 2: f_t, g_t
+        """Return each trial's pseudo-acquisition in this round, as a function on the space."""
+        fields = self.model.fields(state.posterior, state.round + 1, draws)  # line 2: f_t, g_t
         return [self._objective(h, phi) for h, phi in zip(fields, self.dual_rule.price(state.dual), strict=True)]
 
-    def _objective(self, h: Field, phi: Array) -> Objective:
-        B, weights = self.bounds[:, 0], np.append(1.0, -phi)
+    def _objective(self, h: Field, phi: Floats) -> Objective:
+        B, weights = self.bounds, np.append(1.0, -phi)[:, None]
 
-        def value(X: Array) -> Array:
-            return self._acquisition(h(X).T[None], phi[None])[0][0]
+        def value(X: Floats) -> Floats:
+            return self._acquisition(h(X)[None], phi[None])[0][0]
 
-        def slope(X: Array) -> tuple[Array, Array]:
-            at, pull = h.linearised(X)
-            inside = np.abs(at) < B  # a truncated estimate is flat
-            return self._acquisition(at.T[None], phi[None])[0][0], pull(weights * inside)
+        def slope(X: Floats) -> tuple[Floats, Floats]:
+            at_x, pull = h.linearised(X)
+            inside = np.abs(at_x) < B  # a truncated estimate is flat
+            return self._acquisition(at_x[None], phi[None])[0][0], pull(weights * inside)
 
-        return Objective(value, slope if h.smooth else None, unit=float(B @ np.abs(weights)))
+        return Objective(value, slope if h.smooth else None, unit=float(B[:, 0] @ np.abs(weights[:, 0])))
 
     def _decide_on_space(self, state: State, draws: Draws) -> Choice:
         B, t = float(self.bounds[0, 0]), state.round + 1
-        fields = self.surrogate.fields(state.posterior, t, draws)  # line 2: f_t, g_t
-        chosen, estimates = [], []
+        fields = self.model.fields(state.posterior, t, draws)  # line 2: f_t, g_t
+        choices = []
         for i, (h, phi) in enumerate(zip(fields, self.dual_rule.price(state.dual), strict=True)):
             z = self._objective(h, phi)
-            near = self._best_so_far(state.posterior[i], phi)
-            found = search(z, self.arms, near, generator(draws.uniform[i, -2]), accuracy(t, B))
-            tied = found.values >= found.values.max() - TIE * z.unit
-            u = draws.uniform[i : i + 1, -1] if self.ties == "random" else None
-            chosen.append(found.points[pick(tied[None], u)])  # line 6
-            _, *bars = self._acquisition(h(chosen[-1]).T[None], phi[None])
-            estimates.append(bars)
-        f_bar, g_bar = (np.concatenate(bars) for bars in zip(*estimates, strict=True))
-        return Choice(np.concatenate(chosen), f_bar[:, 0], g_bar[:, :, 0])
+            promising = self._by_acquisition(state.posterior[i], phi)
+            found = search(z, self.arms, promising, generator(draws.uniform[i, -2]), accuracy(t, B))
+            tie_break = draws.uniform[i : i + 1, -1] if self.ties == "random" else None
+            x = found.points[best_arm(found.values[None], tie_break, lambda _, z=z: np.array([z.unit]))]  # line 6
+            _, f_bar, g_bar = self._acquisition(h(x)[None], phi[None])
+            choices.append(Choice(x, f_bar[:, 0], g_bar[:, :, 0]))
+        return Choice(*map(np.concatenate, zip(*choices, strict=True)))
 
-    def _best_so_far(self, posterior: Any, phi: Array) -> Array:
-        """The points seen, by z of their posterior means."""
-        points, means = self.surrogate.seen(posterior)
+    def _by_acquisition(self, posterior: tuple[Anchored, ...], phi: Floats) -> Floats:
+        """Return the points observed so far, sorted by z of their posterior means."""
+        points, means = self.model.observed(posterior)
         z, *_ = self._acquisition(means[None], phi[None])
-        return points[np.argsort(-z[0], kind="stable")]
+        return np.asarray(points[np.argsort(-z[0], kind="stable")])
 
-    # -- What is known of it. --
+    # -- Settings: the paper's defaults where none are given. --
 
-    def guarantees(self, problem: Truth | None = None) -> Guarantees:
-        """The ledger of this policy's guarantee; with a problem, assumptions are verified on it.
-
-        >>> import softbandit as sb
-        >>> problem = sb.problems.rkhs(seed=1)
-        >>> ledger = sb.CKB(**problem.settings(), horizon=1000).guarantees(problem)
-        >>> ledger.covered, ledger.bound.theorem
-        (True, 'Theorem 3.3')
-        """
-        modelled = self.surrogate.by_output()
-        subject = Subject(
-            name=f"{type(self).__name__} with {self.surrogate.describe()}",
-            arms=self.arms,
-            horizon=self.horizon,
-            bound=self.bounds[:, 0],
-            noise=self.surrogate.noise,
-            regularisation=np.array([group.regularisation for group, _ in modelled]),
-            features=() if self.continuous else [group.features for group, _ in modelled],
-            explorations=[exploration for _, exploration in modelled],
-            confidence=self.confidence,
-            width=self.width,
-            width_scale=self.width_scale,
-            projected=self.dual == "projected",
-            slater=self.slater,
-            slack=self.slack,
-            rho=float(self.rho or 0.0),
-            V=np.atleast_1d(np.asarray(self.V, dtype=float)),
-        )
-        return assess_on_space(subject, problem, self.budget) if self.continuous else assess(subject, problem)
-
-    # -- Settings: checked, and the paper's defaults where none are given. --
-
-    def __post_init__(self) -> None:
-        put = self._settle(self.explore, self.explore_cost, budget=self.budget)
+    def _complete(self) -> None:
         B, G = float(self.bounds[0, 0]), self.bounds[1:, 0]
-        put("slack", checked_slack(self.slack, self.slater))
+        self._set(slack=checked_slack(self.slack, self.slater))
         needed = self.constraints > 0 and not (self.dual == "queue" and self.V is not None)
         rho = dual_cap(self.rho, B, self.slater, needed)
         V = inverse_step(self.V, G, self.horizon, rho)
-        put("rho", rho)
-        put("V", drop_single(V))
-        put("dual_rule", dual_rule(self.dual, rho, V, self.slack))
+        self._set(rho=rho, V=drop_single(V), dual_rule=dual_rule(self.dual, rho, V, self.slack))

@@ -1,78 +1,70 @@
-"""The dual step: what a cost estimate does to the price of violating a constraint.
+"""The dual step: how a cost estimate changes the price of violating a constraint.
 
-Both rules are pure: `start` gives the first dual, `price` what one unit of cost takes off
-the acquisition, `step` the next dual. Duals are (trials, constraints).
+Both rules are pure: `start` returns the first dual, `price` what one unit of cost takes off
+the acquisition, `step` the next dual.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from typing import Protocol
 
 import numpy as np
 
 from softbandit import validation
-from softbandit.backend.namespace import namespace, project
-from softbandit.backend.shapes import Array
+from softbandit.backend.namespace import namespace
+from softbandit.backend.shapes import Floats, PerCost
+from softbandit.backend.traced_fields import Traced
 
 
 class Dual(Protocol):
-    @property
-    def cap(self) -> float | None:
-        """No price is higher; None if there is no such number."""
+    """A rule for the dual."""
 
-    def start(self, trials: int) -> Array: ...
-
-    def price(self, dual: Array) -> Array: ...
-
-    def step(self, dual: Array, g: Array) -> Array: ...
+    def start(self, trials: int) -> PerCost: ...
+    def price(self, dual: PerCost) -> PerCost: ...
+    def step(self, dual: PerCost, g: PerCost) -> PerCost: ...
 
 
 @dataclass(frozen=True, eq=False)
 class ProjectedGradient:
     """phi <- argmin over [0, rho] of |phi' - (phi + (g + eps) / V)|.    Algorithm 1, line 7"""
 
-    rho: float
-    V: Array  # (m,)
-    slack: float
+    rho: Traced[float]
+    V: Traced[Floats]  # (m,)
+    slack: Traced[float]
 
-    @property
-    def cap(self) -> float:
-        return self.rho
-
-    def start(self, trials: int) -> Array:
+    def start(self, trials: int) -> PerCost:
         return np.zeros((trials, len(self.V)))
 
-    def price(self, dual: Array) -> Array:
+    def price(self, dual: PerCost) -> PerCost:
         return dual
 
-    def step(self, dual: Array, g: Array) -> Array:
-        return project(dual + (g + self.slack) / self.V, 0.0, self.rho)
+    def step(self, dual: PerCost, g: PerCost) -> PerCost:
+        return (dual + (g + self.slack) / self.V).clip(0.0, self.rho)
 
 
 @dataclass(frozen=True, eq=False)
 class VirtualQueue:
     """Q <- [Q + g + eps]_+, at the price Q / V.    Algorithm 2, lines 3 and 5"""
 
-    V: Array  # (m,)
-    slack: float
-    cap: ClassVar[None] = None
+    V: Traced[Floats]  # (m,)
+    slack: Traced[float]
 
-    def start(self, trials: int) -> Array:
+    def start(self, trials: int) -> PerCost:
         return np.zeros((trials, len(self.V)))
 
-    def price(self, dual: Array) -> Array:
+    def price(self, dual: PerCost) -> PerCost:
         return dual / self.V
 
-    def step(self, dual: Array, g: Array) -> Array:
+    def step(self, dual: PerCost, g: PerCost) -> PerCost:
         return namespace(dual).maximum(dual + g + self.slack, 0.0)
 
 
-RULES: dict[str, Callable[[float, Array, float], Dual]] = {
+RULES: dict[str, Callable[[float, Floats, float], Dual]] = {
     "projected": ProjectedGradient,
     "queue": lambda rho, V, slack: VirtualQueue(V, slack),
 }
 
 
-def dual_rule(name: Any, rho: float, V: Array, slack: float) -> Dual:
-    """The rule that a name stands for."""
+def dual_rule(name: object, rho: float, V: Floats, slack: float) -> Dual:
+    """Return the rule of that name."""
     return validation.named("dual", name, RULES)(rho, V, slack)

@@ -19,6 +19,7 @@ import math
 import numpy as np
 
 from softbandit import validation
+from softbandit.backend.shapes import Floats
 from softbandit.errors import ArgumentError, InfeasibleError, Words
 from softbandit.gp.kernels import Matern
 from softbandit.gp.pivoted_cholesky import features
@@ -27,7 +28,6 @@ from softbandit.problems.problem import Problem
 from softbandit.problems.queueing import late_share
 from softbandit.theory.assumptions import norm_on_arms
 from softbandit.theory.optimum import largest_margin
-from softbandit.backend.shapes import Floats
 
 REPLICAS = range(2, 10)
 CORES = (1.0, 1.5, 2.0, 3.0)  # of each replica

@@ -5,12 +5,12 @@ from typing import Any
 import numpy as np
 
 from softbandit import validation
+from softbandit.backend.shapes import Floats
 from softbandit.data import Origin
 from softbandit.errors import DataError, InfeasibleError, Words
 from softbandit.gp.kernels import Tabular
 from softbandit.problems.noise import ResampledNoise
 from softbandit.problems.problem import Problem
-from softbandit.backend.shapes import Floats
 
 
 def at_least(h: Any, rows: Floats, kernel: Tabular, noise: Any, name: str, origin: Origin) -> Problem:

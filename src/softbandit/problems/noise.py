@@ -16,9 +16,9 @@ import numpy as np
 from softbandit import validation
 from softbandit.backend.namespace import namespace
 from softbandit.backend.random import DrawCount, Draws
-from softbandit.backend.shapes import Array
+from softbandit.backend.shapes import ArmIndex, Floats, PerOutput
+from softbandit.backend.traced_fields import Traced
 from softbandit.errors import ArgumentError, Words
-from softbandit.backend.shapes import Floats
 
 
 class Noise(ABC):
@@ -29,7 +29,7 @@ class Noise(ABC):
         """Random numbers that one round takes, for that many outputs."""
 
     @abstractmethod
-    def sample(self, scale: float, arm: Array, draws: Draws) -> Array:
+    def sample(self, scale: float, arm: ArmIndex, draws: Draws) -> PerOutput:
         """The noise at the arms (trials,): (trials, outputs)."""
 
     def sub_gaussian(self, scale: float) -> float:
@@ -44,7 +44,7 @@ class GaussianNoise(Noise):
     def draws(self, outputs: int) -> DrawCount:
         return DrawCount(normal=outputs)
 
-    def sample(self, scale: float, arm: Array, draws: Draws) -> Array:
+    def sample(self, scale: float, arm: ArmIndex, draws: Draws) -> PerOutput:
         return scale * draws.normal
 
 
@@ -55,7 +55,7 @@ class UniformNoise(Noise):
     def draws(self, outputs: int) -> DrawCount:
         return DrawCount(uniform=outputs)
 
-    def sample(self, scale: float, arm: Array, draws: Draws) -> Array:
+    def sample(self, scale: float, arm: ArmIndex, draws: Draws) -> PerOutput:
         return scale * math.sqrt(12) * (draws.uniform - 0.5)
 
 
@@ -76,7 +76,7 @@ class StudentNoise(Noise):
     def draws(self, outputs: int) -> DrawCount:
         return DrawCount(uniform=2 * outputs)
 
-    def sample(self, scale: float, arm: Array, draws: Draws) -> Array:
+    def sample(self, scale: float, arm: ArmIndex, draws: Draws) -> PerOutput:
         xp = namespace(draws.uniform)
         nu, k = self.freedom, draws.uniform.shape[1] // 2
         u, v = draws.uniform[:, :k], draws.uniform[:, k:]
@@ -95,7 +95,7 @@ class ResampledNoise(Noise):
     belong together, so a reward and a cost that are the same measurement stay so.
     """
 
-    residuals: Floats
+    residuals: Traced[Floats]
 
     def __post_init__(self) -> None:
         table = np.array(self.residuals, dtype=np.float64)
@@ -127,7 +127,7 @@ class ResampledNoise(Noise):
     def draws(self, outputs: int) -> DrawCount:
         return DrawCount(uniform=1)
 
-    def sample(self, scale: float, arm: Array, draws: Draws) -> Array:
+    def sample(self, scale: float, arm: ArmIndex, draws: Draws) -> PerOutput:
         rows = self.residuals.shape[0]
         row = namespace(draws.uniform).floor(draws.uniform[:, 0] * rows).astype(int)
         return self.residuals[row, arm]

@@ -1,5 +1,6 @@
 """A problem on finite arms: functions, noise, and the constants that a policy is told."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -9,13 +10,13 @@ import numpy as np
 from softbandit import validation
 from softbandit.backend.namespace import drop_single, namespace
 from softbandit.backend.random import DrawCount, Draws
-from softbandit.backend.shapes import Array
+from softbandit.backend.shapes import ArmIndex, ArmMask, Floats, Ints, PerCost, PerTrial
+from softbandit.backend.traced_fields import HostOnly, Traced
 from softbandit.errors import ArgumentError, Words
 from softbandit.gp.kernels import Kernel
 from softbandit.policies.dual_settings import slater_margin
 from softbandit.problems.noise import GaussianNoise, Noise, ResampledNoise
 from softbandit.theory.optimum import functions
-from softbandit.backend.shapes import Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,20 +26,20 @@ class Problem:
     With one constraint `cost` is (n,), like `reward`; with m of them it is (n, m).
     """
 
-    arms: Floats  # (n, d)
-    kernel: Kernel
-    reward: Floats  # f
-    cost: Floats  # g
-    noise: float  # R, as policies are told
-    reward_bound: float  # B
-    cost_bound: Any  # G: one number, or one a constraint
-    slater: float  # delta, capped at 1
-    name: str = "problem"
-    contexts: Any = None  # (n,): a number for each arm's context; one, drawn uniformly, is on offer each round
-    law: Noise = field(default_factory=GaussianNoise)  # of the noise that is seen
-    source: str = "synthetic"  # where the functions come from
-    data_hash: str = ""  # sha256 of the data they come from, if any
-    _values: Any = field(default=None, repr=False)  # (n, 1 + m): f and g side by side, made here whatever is given
+    arms: HostOnly[Floats]  # (n, d)
+    kernel: HostOnly[Kernel]
+    reward: HostOnly[Floats]  # f
+    cost: HostOnly[Floats]  # g
+    noise: Traced[float]  # R, as policies are told
+    reward_bound: HostOnly[float]  # B
+    cost_bound: HostOnly[float | Sequence[float]]  # G: one number, or one per constraint
+    slater: HostOnly[float]  # delta, capped at 1
+    name: HostOnly[str] = "problem"
+    contexts: Traced[Ints | None] = None  # (n,): the context of each arm; one, drawn uniformly, is available each round
+    law: Traced[Noise] = field(default_factory=GaussianNoise)  # of the noise
+    source: HostOnly[str] = "synthetic"  # where the functions come from
+    data_hash: HostOnly[str] = ""  # sha256 of the data they come from, if any
+    _values: Traced[Any] = field(default=None, repr=False)  # (n, 1 + m): f and g side by side, computed here
 
     def __post_init__(self) -> None:
         put = partial(object.__setattr__, self)
@@ -82,7 +83,7 @@ class Problem:
         normal, uniform = self.law.draws(1 + self.constraints)
         return DrawCount(normal, uniform if self.contexts is None else uniform + 1)
 
-    def available(self, draws: Draws) -> Array | None:
+    def available(self, draws: Draws) -> ArmMask | None:
         """The arms on offer in a round, (trials, n); None for all."""
         if self.contexts is None:
             return None
@@ -90,7 +91,7 @@ class Problem:
         context = xp.floor(draws.uniform[:, -1:] * (self.contexts.max() + 1))  # (trials, 1)
         return self.contexts == context
 
-    def observe(self, arm: Array, draws: Draws) -> tuple[Array, Array]:
+    def observe(self, arm: ArmIndex, draws: Draws) -> tuple[PerTrial, PerCost]:
         """Noisy reward (trials,) and costs (trials, m) at the arms (trials,)."""
         own = draws if self.contexts is None else Draws(draws.normal, draws.uniform[:, :-1])
         y = self._values[arm] + self.law.sample(self.noise, arm, own)

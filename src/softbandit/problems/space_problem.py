@@ -10,7 +10,7 @@ import numpy as np
 from softbandit import validation
 from softbandit.backend.namespace import drop_single
 from softbandit.backend.random import DrawCount, Draws
-from softbandit.backend.shapes import Array
+from softbandit.backend.shapes import Floats, PerCost, PerTrial
 from softbandit.domains.search import Objective, search
 from softbandit.domains.spaces import Box, Domain
 from softbandit.errors import ArgumentError, InfeasibleError, Words
@@ -20,7 +20,6 @@ from softbandit.problems.noise import GaussianNoise, Noise, ResampledNoise
 from softbandit.problems.problem import Problem
 from softbandit.problems.synthetic import LEAST_SLATER, REDRAWS
 from softbandit.theory.optimum import best_arm, largest_margin, optimal_dual, randomized_optimum
-from softbandit.backend.shapes import Floats
 
 SPREAD = 4096  # points of the first candidate set
 COLUMNS = 20  # rounds of improvement
@@ -116,7 +115,7 @@ class SpaceProblem:
     def available(self, draws: Draws) -> None:
         return None
 
-    def observe(self, x: Array, draws: Draws) -> tuple[Array, Array]:
+    def observe(self, x: Floats, draws: Draws) -> tuple[PerTrial, PerCost]:
         """Noisy reward (trials,) and costs (trials, m) at the points (trials, d)."""
         # One trial at a time: a product's rounding depends on the number of rows, and a trial must not.
         seen = np.concatenate([self.function(x[i : i + 1]) for i in range(len(x))])

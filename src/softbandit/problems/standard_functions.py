@@ -15,12 +15,12 @@ import numpy as np
 
 from softbandit import validation
 from softbandit.backend.namespace import drop_single
+from softbandit.backend.shapes import Floats
 from softbandit.domains.parameters import Float, Integer
 from softbandit.domains.spaces import Box, Domain, Space
 from softbandit.gp.kernels import Matern
 from softbandit.problems.space_problem import SpaceProblem
 from softbandit.theory.optimum import largest_margin
-from softbandit.backend.shapes import Floats
 
 SAMPLE = 4096  # points that the units are taken from
 

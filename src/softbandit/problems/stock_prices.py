@@ -2,10 +2,10 @@
 
 from os import PathLike
 
+from softbandit.backend.shapes import Floats
 from softbandit.data import STOCKS
 from softbandit.problems.measurements import at_least, covariance_kernel
 from softbandit.problems.problem import Problem
-from softbandit.backend.shapes import Floats
 
 PRICE = 100.0  # the paper's h
 

@@ -4,12 +4,12 @@ import numpy as np
 
 from softbandit import validation
 from softbandit.backend.namespace import drop_single
+from softbandit.backend.shapes import Floats
 from softbandit.errors import InfeasibleError, Words
 from softbandit.gp.kernels import Kernel, SquaredExponential
 from softbandit.problems.noise import Noise, as_noise
 from softbandit.problems.problem import Problem
 from softbandit.theory.optimum import largest_margin
-from softbandit.backend.shapes import Floats
 
 LEAST_SLATER = 0.1
 REDRAWS = 1000

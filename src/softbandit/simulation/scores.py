@@ -6,12 +6,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softbandit.backend.namespace import drop_single
+from softbandit.backend.shapes import Floats
 from softbandit.errors import ArgumentError, Words
 from softbandit.problems.problem import Problem
 from softbandit.problems.space_problem import SpaceProblem, optimum_on
 from softbandit.simulation.trace import Trace
 from softbandit.theory.optimum import best_arm, randomized_optimum
-from softbandit.backend.shapes import Floats
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,8 +9,9 @@ from softbandit import validation
 from softbandit.errors import ArgumentError
 from softbandit.policies.base import Policy
 from softbandit.problems.problem import Problem
-from softbandit.simulation.engines import cores
-from softbandit.simulation.simulator import simulate, trial_numbers
+from softbandit.simulation.engine_choice import choose_engine
+from softbandit.simulation.schedule import cores
+from softbandit.simulation.simulator import round_count, simulate, trial_numbers
 from softbandit.simulation.trace import Trace
 from softbandit.simulation.worker_pool import connection, run_all
 
@@ -33,6 +34,7 @@ def sweep(
     jobs: int | None = None,
     block: int | None = None,
     progress: Callable[[int, int], None] | None = None,
+    engine: str = "auto",
     **options: Any,
 ) -> dict[str, Trace]:
     """Simulate every run: the traces that `simulate` gives for each, to the bit.
@@ -41,15 +43,14 @@ def sweep(
     ----------
     runs
         A label for each pair of policy and problem.
-    trials, seed, options
+    trials, seed, engine, options
         As in `simulate`.
     backend
         "local", "dask://HOST:PORT" or "ray://HOST:PORT". Lost workers' tasks are run again.
     jobs
-        Local processes; as many as there are cores by default.
+        Local processes; one per core by default.
     block
-        Trials that one task runs. By default 50, or with NumPy's engine fewer where some of the local processes would
-        have none.
+        Trials per task. By default 50, or fewer with NumPy's engine if some of the local processes would have none.
     progress
         Called with the tasks done and their number, as they are done.
 
@@ -64,24 +65,26 @@ def sweep(
     (4, 20)
     """
     connection(backend)
-    processes = validation.whole("jobs", cores() if jobs is None else jobs, least=1)
-    numbers = trial_numbers(trials)
-    spread = backend == "local" and options.get("engine", "numpy") == "numpy"  # JAX itself uses every core
-    fair = -(-len(numbers) * len(runs) // processes) if spread else BLOCK
-    size = validation.whole("block", max(1, min(BLOCK, fair)) if block is None else block, least=1)
     if not runs:
         raise ArgumentError.of("runs", "at least one", dict(runs), "Pass {label: (policy, problem)}.")
-    tasks = [
-        Task(label, policy, problem, numbers[first : first + size], {"seed": seed, **options})
-        for label, (policy, problem) in runs.items()
-        for first in range(0, len(numbers), size)
-    ]
-    found: dict[int, Trace] = {}
+    processes = validation.whole("jobs", cores() if jobs is None else jobs, least=1)
+    numbers = trial_numbers(trials)
+    tasks = []
+    for label, (policy, problem) in runs.items():
+        step, T = policy.stage(0).policy, round_count(policy, options.get("rounds"))
+        chosen = choose_engine(engine, step, problem, len(numbers), T)
+        spread = backend == "local" and chosen == "numpy"  # JAX itself uses every core
+        fair = -(-len(numbers) * len(runs) // processes) if spread else BLOCK
+        size = validation.whole("block", max(1, min(BLOCK, fair)) if block is None else block, least=1)
+        settings = {"seed": seed, "engine": chosen, **options}
+        parts = [numbers[first : first + size] for first in range(0, len(numbers), size)]
+        tasks += [Task(label, policy, problem, part, settings) for part in parts]
+    traces: dict[int, Trace] = {}
     for index, trace in run_all(_run, tasks, backend, processes):
-        found[index] = trace
+        traces[index] = trace
         if progress is not None:
-            progress(len(found), len(tasks))
-    return {label: _joined([found[i] for i, task in enumerate(tasks) if task.label == label]) for label in runs}
+            progress(len(traces), len(tasks))
+    return {label: _joined([traces[i] for i, task in enumerate(tasks) if task.label == label]) for label in runs}
 
 
 def _run(task: Task) -> Trace:

@@ -4,7 +4,6 @@
 """
 
 from softbandit.gp.pivoted_cholesky import Features, features
-from softbandit.policies.dual_settings import Slack, cancelling_slack
 from softbandit.theory.assumptions import Row, norm_on_arms
 from softbandit.theory.bounds import Bound, Setting, theorem_1, theorem_2
 from softbandit.theory.certificates import Condition, certify, law
@@ -20,6 +19,8 @@ from softbandit.theory.optimum import (
     randomized_optimum,
     slater_condition,
 )
+from softbandit.theory.policy_ledger import guarantees
+from softbandit.theory.slack import Slack, cancelling_slack
 
 __all__ = [
     "Bound",
@@ -40,6 +41,7 @@ __all__ = [
     "features",
     "gain_rate",
     "greedy_gain",
+    "guarantees",
     "largest_margin",
     "law",
     "norm_on_arms",

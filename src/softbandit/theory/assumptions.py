@@ -7,11 +7,11 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from softbandit.backend.shapes import Floats
 from softbandit.gp.pivoted_cholesky import Features
 from softbandit.model.explorations import Exploration
 from softbandit.theory.certificates import CLOSED_FORMS
 from softbandit.theory.optimum import largest_margin
-from softbandit.backend.shapes import Floats
 
 GIVEN, VERIFIED, VIOLATED, UNKNOWN = "given", "verified", "violated", "unknown"
 EXACT = 1e-9  # what the factors of a kernel may miss

@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from softbandit.backend.shapes import Floats
 from softbandit.errors import ArgumentError
 from softbandit.model.explorations import (
     UCB,
@@ -32,7 +33,6 @@ from softbandit.model.explorations import (
 )
 from softbandit.theory.deviation import ROUNDING, USABLE, Law, Trial
 from softbandit.theory.sampling import sampled_law
-from softbandit.backend.shapes import Floats
 
 
 def law(exploration: Exploration, trial: Trial) -> Law:

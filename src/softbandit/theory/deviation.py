@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from softbandit.gp.pivoted_cholesky import Features
 from softbandit.backend.shapes import Floats
+from softbandit.gp.pivoted_cholesky import Features
 
 USABLE = 1e-3  # a Monte Carlo estimate of p_3 below this decides against: the bound would be a thousand times larger
 ROUNDING = 1e-9  # equality is optimism

@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softbandit import validation
+from softbandit.backend.shapes import Floats
 from softbandit.errors import ArgumentError
 from softbandit.gp import weight_space
 from softbandit.gp.kernels import Kernel, Linear, Matern, Scaled, SquaredExponential
 from softbandit.gp.pivoted_cholesky import Features
-from softbandit.backend.shapes import Floats
 
 SUBMODULAR = 1 - math.exp(-1)  # greedy is at least this share of the maximum
 

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from softbandit.backend.shapes import Floats
 from softbandit.errors import ArgumentError, Words
 from softbandit.model.explorations import UCB
 from softbandit.theory import assumptions
@@ -18,7 +19,6 @@ from softbandit.theory.certificates import FAILED, OPEN, SATISFIED, Condition, c
 from softbandit.theory.deviation import Trial
 from softbandit.theory.information_gain import greedy_gain, spectral_gain
 from softbandit.theory.optimum import largest_margin, optimal_dual, randomized_optimum
-from softbandit.backend.shapes import Floats
 
 DESIGN_STEPS = 400  # of the design that bounds the information gain
 

@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from softbandit import validation
-from softbandit.errors import ArgumentError, InfeasibleError, Words
 from softbandit.backend.shapes import Floats
+from softbandit.errors import ArgumentError, InfeasibleError, Words
 
 
 class Optimum(NamedTuple):

@@ -7,10 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softbandit.backend.random import POLICY, DrawCount, Draws, draw
+from softbandit.backend.shapes import Floats
 from softbandit.gp import weight_space
+from softbandit.model.beliefs import ArmBelief
 from softbandit.model.explorations import Exploration
 from softbandit.theory.deviation import ROUNDING, USABLE, Law, Trial
-from softbandit.backend.shapes import Floats
 
 LOOKS = (0, 1, 4, 16, 64)  # states at which it is sampled: after so many random looks, and after T looks
 SPREAD = 64  # at so many random arms, or at one
@@ -62,7 +63,7 @@ class _Test(NamedTuple):
     deviation: Floats  # (samples,): the largest over all arms
 
 
-def sample(exploration: Exploration, trial: Trial, state: weight_space.Finite, number: int) -> _Test:
+def sample(exploration: Exploration, trial: Trial, state: weight_space.ArmPosterior, number: int) -> _Test:
     """Test an exploration in one state."""
     n = len(trial.features.phi)
     samples = max(1000, min(trial.samples, 20_000_000 // n))
@@ -83,19 +84,19 @@ def sample(exploration: Exploration, trial: Trial, state: weight_space.Finite, n
 
 
 def _rises(
-    exploration: Exploration, trial: Trial, state: weight_space.Finite, beta: float, numbers: range, number: int
+    exploration: Exploration, trial: Trial, state: weight_space.ArmPosterior, beta: float, numbers: range, number: int
 ) -> Floats:
     """h_t - mu over the arms, upside down for a cost: (samples, n)."""
     b, (n, r) = len(numbers), trial.features.phi.shape
     draws = draw(DrawCount(*exploration.draws(r)), trial.seed, numbers, number, 1, POLICY)
     own = Draws(draws.normal[0][:, None, :], draws.uniform[0][:, None, :])
-    wide = weight_space.Finite(*(np.broadcast_to(leaf, (b, *leaf.shape[1:])) for leaf in state))
+    wide = weight_space.ArmPosterior(*(np.broadcast_to(leaf, (b, *leaf.shape[1:])) for leaf in state))
     width = np.full((b, 1, 1), trial.sign * trial.scale * beta)
-    h = exploration.estimate(weight_space.Belief(trial.features, wide, slice(None)), width, own)
+    h = exploration.estimate(ArmBelief(trial.features, wide, slice(None)), width, own)
     return np.asarray(trial.sign * (np.broadcast_to(h, (b, 1, n))[:, 0] - state.mu[0, 0]))
 
 
-def states(trial: Trial) -> list[weight_space.Finite]:
+def states(trial: Trial) -> list[weight_space.ArmPosterior]:
     """Posteriors of one output after looks at a random function."""
     rng = np.random.default_rng(trial.seed)
     n, T = len(trial.features.diag), trial.horizon
@@ -108,7 +109,7 @@ def states(trial: Trial) -> list[weight_space.Finite]:
 
 def _after(
     trial: Trial, f: Floats, rng: np.random.Generator, arms: NDArray[np.int64], times: int
-) -> weight_space.Finite:
+) -> weight_space.ArmPosterior:
     """After looking at each of the arms so many times: as one look with less noise."""
     state = weight_space.prior(trial.features, outputs=1, trials=1)
     for arm in arms:

@@ -1,15 +1,8 @@
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from softbandit.backend.namespace import drop_single, namespace, project
 from softbandit.backend.random import POLICY, PROBLEM, DrawCount, draw
-from softbandit.backend.ties import pick
-
-
-def test_the_namespace_of_a_numpy_array_is_numpy():
-    assert namespace(np.zeros(2)) is np
 
 
 @given(
@@ -67,39 +60,3 @@ def test_the_extreme_words_give_finite_numbers(monkeypatch):
     assert np.isfinite(draws.normal).all()
     assert (draws.uniform > 0).all()
     assert (draws.uniform < 1).all()
-
-
-@given(st.integers(1, 40), st.integers(0, 2**32), st.floats(0, 1, exclude_max=True))
-def test_a_tie_goes_to_the_one_of_that_number(n, seed, u):
-    """Of k true entries, number floor(u k) from 0, counted out by hand."""
-    eligible = np.random.default_rng(seed).random((3, n)) < 0.3
-    eligible[:, seed % n] = True
-    expected = [np.flatnonzero(row)[int(u * row.sum())] for row in eligible]
-    assert pick(eligible, np.full(3, u)).tolist() == expected
-
-
-@pytest.mark.parametrize("ties", [1, 2, 3, 7])
-def test_ties_are_broken_uniformly(ties):
-    where = np.random.default_rng(ties).permutation(10)[:ties]
-    tied = np.zeros((10_000, 10), dtype=bool)
-    tied[:, where] = True
-    u = (np.arange(10_000) + 0.5) / 10_000  # an even spread: the counts are exact up to one at each border
-    picked = np.bincount(pick(tied, u), minlength=10)
-    assert (np.abs(picked[where] - 10_000 / ties) <= 2).all()
-    assert picked.sum() == picked[where].sum()
-
-
-def test_without_a_draw_the_first_is_taken():
-    np.testing.assert_array_equal(pick(np.array([[False, True, True], [True, False, True]]), None), [1, 0])
-
-
-def test_project_and_drop_single():
-    np.testing.assert_array_equal(project(np.array([-2.0, 0.5, 3.0]), 0.0, 1.0), [0, 0.5, 1])
-    assert drop_single(np.zeros((3, 1))).shape == (3,)
-    assert drop_single(np.array([2.5])) == 2.5
-    assert drop_single(np.zeros((3, 2))).shape == (3, 2)
-    assert drop_single(np.zeros((3, 0))).shape == (3, 0)
-
-
-def test_picking_among_none_gives_some_arm():
-    assert (pick(np.zeros((2, 30), dtype=bool), np.array([0.1, 0.9])) < 30).all()

@@ -1,0 +1,90 @@
+"""Which engine runs a simulation."""
+
+import warnings
+from functools import cache
+from importlib.util import find_spec
+
+from softbandit import validation
+from softbandit.errors import ArgumentError, MissingExtraError
+from softbandit.policies.base import Steps
+from softbandit.problems.problem import Problem
+from softbandit.problems.space_problem import SpaceProblem
+from softbandit.simulation.numpy_engine import NumpyEngine
+from softbandit.simulation.rounds import COLUMNS, Engine, Options
+
+COMPILATION = 2.0  # seconds that JAX must save before "auto" chooses it
+PER_ROUND, PER_ENTRY = 60e-6, 5e-10  # seconds saved per round, and per round and entry of trials x arms x rank
+
+
+class EngineHint(UserWarning):
+    """A simulation would run much faster with JAX, which is not installed."""
+
+
+def check_options(engine: str, options: Options) -> None:
+    """Refuse engines and options that do not exist or do not go together."""
+    validation.named("engine", engine, dict.fromkeys(["numpy", "jax", "auto"]))
+    validation.named("draws", options.draws, dict.fromkeys(["host", "device"]))
+    validation.named("precision", options.precision, dict.fromkeys(["float64", "float32"]))
+    for column in options.keep:
+        validation.named("keep", column, dict.fromkeys(COLUMNS))
+    for name, value, usual in (("draws", options.draws, "host"), ("precision", options.precision, "float64")):
+        if engine != "jax" and value != usual:
+            raise ArgumentError.of(name, f"{usual!r} with engine={engine!r}", value, "Run it with engine='jax'.")
+
+
+def choose_engine(engine: str, step: Steps, problem: Problem | SpaceProblem, trials: int, rounds: int) -> str:
+    """Return "numpy" or "jax".
+
+    "auto" is JAX if it is expected to save time over that many rounds in all, is installed,
+    and can trace the policy: a user's exploration may use NumPy by name.
+    """
+    if engine != "auto":
+        return engine
+    if not isinstance(problem, Problem) or step.continuous or seconds_saved(step, trials, rounds) <= COMPILATION:
+        return "numpy"
+    if find_spec("jax") is None:
+        _hint_at_jax()
+        return "numpy"
+    return "jax" if _jax_engine().can_trace(step, problem) else "numpy"
+
+
+def seconds_saved(step: Steps, trials: int, rounds: int) -> float:
+    """Estimate what JAX on a CPU saves of NumPy's time, without compilation (`benchmarks/engines.py auto`)."""
+    return rounds * (PER_ROUND + PER_ENTRY * trials * entries(step))
+
+
+def entries(step: Steps) -> int:
+    """Return the number of entries of the features that a round reads per trial."""
+    return max(1, sum(group.features.basis.size for group in step.model.groups))
+
+
+@cache
+def _hint_at_jax() -> None:
+    """Say once how to get JAX."""
+    message = "This would run several times faster with JAX: pip install 'softbandit[jax]'. engine='numpy' is in use."
+    warnings.warn(message, EngineHint, stacklevel=4)
+
+
+def make_engine(engine: str, step: Steps, problem: Problem | SpaceProblem, rounds: int, options: Options) -> Engine:
+    """Return the engine for up to that many rounds of one policy."""
+    if engine == "numpy":
+        return NumpyEngine(step, problem, options)
+    assert isinstance(problem, Problem)
+    return _jax_engine().JaxEngine(step, problem, rounds, options)
+
+
+def runs_on_host(engine: str) -> bool:
+    """Return whether rounds are played by this machine's processor."""
+    return engine == "numpy" or _jax_engine().on_one_cpu()
+
+
+def _jax_engine():  # type: ignore[no-untyped-def]  # the module; naming its type would import it
+    """Import the compiled engine: the one place that does."""
+    try:
+        from softbandit.simulation import jax_engine
+    except ModuleNotFoundError as missing:
+        if missing.name != "jax":
+            raise
+        raise MissingExtraError.of_extra("jax", "jax") from None
+    jax_engine.check_platform()
+    return jax_engine

@@ -1,0 +1,77 @@
+"""Rounds in chunks, trials in blocks."""
+
+import numpy as np
+import pytest
+from softbandit_tests import examples_of
+
+import softbandit as sb
+from softbandit.simulation import schedule
+from softbandit.simulation.engine_choice import entries
+
+PROBLEM, POLICY = examples_of.problem(), examples_of.policy()
+
+
+@pytest.mark.parametrize(
+    ("trials", "rounds", "engine", "expected"),
+    [
+        (1, 10_000, "numpy", 1000),  # at most 1,024, and a number that divides them
+        (1, 10_007, "numpy", 1024),  # a prime: none does
+        (1000, 10_007, "numpy", 235),  # 2^27 entries are 235.5 rounds of 1,000 x 570
+        (5000, 10_007, "numpy", 64),  # they are 47 rounds of 5,000 x 570: but 64 at least
+        (10_000, 10_007, "numpy", 46),  # 2^22 words are 46.6 rounds of 10,000 x 9
+        (2**19, 10_007, "numpy", 1),  # 2^22 words are not one round of 9 each
+        (1, 10, "numpy", 10),
+        (10_000, 8192, "accelerator", 1024),  # 2^27 words are 1,491 rounds
+    ],
+)
+def test_chunks_fit(trials, rounds, engine, expected, monkeypatch):
+    """30 arms of rank 19; a round takes 4 words of the policy's, 4 of the problem's, and one more."""
+    monkeypatch.setattr(schedule, "runs_on_host", lambda engine: engine != "accelerator")
+    policy = examples_of.policy(horizon=10_000)
+    assert entries(policy) == 570
+    draws = "device" if engine == "accelerator" else "host"
+    assert schedule._chunk_length(policy, PROBLEM, trials, rounds, engine, draws) == expected
+
+
+@pytest.mark.parametrize("trials", [1, 2, 11, 50, 64, 65, 1000, 1001])
+def test_blocks_hold_every_trial_in_order_and_have_one_size(trials):
+    blocks = schedule.blocks_of_trials("jax", POLICY, range(trials))
+    assert len({len(block) for block in blocks}) == 1
+    assert len(blocks[0]) <= schedule.BLOCK_TRIALS
+    together = np.concatenate(blocks)
+    np.testing.assert_array_equal(together[:trials], np.arange(trials))
+    assert (together[trials:] == trials - 1).all()
+    assert len(together) - trials < len(blocks[0])
+
+
+def test_few_trials_are_not_split():
+    assert len(schedule.blocks_of_trials("jax", POLICY, range(5))) == 1
+
+
+def test_blocks_are_as_large_as_their_posteriors_allow():
+    """1,000 arms of rank about 20 and two outputs take 8 (400 + 3,000) bytes a trial."""
+    problem = examples_of.problem(arms=1000)
+    policy = examples_of.policy(problem)
+    r = policy.model.groups[0].features.rank
+    assert schedule._trial_bytes(policy) == 8 * (r * r + 3000)
+    state = policy.init(trials=1).posterior[0]
+    assert schedule._trial_bytes(policy) == state.root.nbytes + state.mu.nbytes + state.var.nbytes
+
+
+def test_numpy_takes_all_at_once_where_they_fit_the_caches(monkeypatch):
+    (block,) = schedule.blocks_of_trials("numpy", POLICY, [5, 2**64 - 1, 7])
+    assert block.tolist() == [5, 2**64 - 1, 7]
+    monkeypatch.setattr(schedule, "BLOCK_BYTES", 2 * schedule._trial_bytes(POLICY))
+    assert [block.tolist() for block in schedule.blocks_of_trials("numpy", POLICY, [5, 2**64 - 1, 7])] == [
+        [5, 2**64 - 1],
+        [7],
+    ]
+
+
+@pytest.mark.parametrize("engine", ["numpy", "jax"])
+def test_blocks_change_nothing(engine, monkeypatch):
+    whole = sb.simulate(POLICY, PROBLEM, trials=5, engine=engine, rounds=30)
+    monkeypatch.setattr(schedule, "BLOCK_BYTES", 2 * schedule._trial_bytes(POLICY))
+    pieces = sb.simulate(POLICY, PROBLEM, trials=5, engine=engine, rounds=30)
+    np.testing.assert_array_equal(whole.arms, pieces.arms)
+    np.testing.assert_array_equal(whole.rewards, pieces.rewards)
