@@ -54,7 +54,7 @@ def ray():
 def _wait_for(address):
     for _ in range(100):
         try:
-            return pool.knock("test", address, "")
+            return pool.check_address("test", address, "")
         except sb.ClusterError:
             time.sleep(0.2)
     raise AssertionError(f"nobody listens at {address}")

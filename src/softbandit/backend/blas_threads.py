@@ -1,9 +1,9 @@
-"""Small matrices on one thread: threads that wait for one another cost more than they bring.
+"""Linear algebra on one thread: for small matrices, several threads cost more than they save.
 
-A round on a continuous domain multiplies matrices of some hundred rows, again and again, now
-in NumPy's linear algebra library and now in SciPy's. On two busy cores their threads make it
-ten times slower. The package threadpoolctl can hold them back; without it nothing happens here,
-and OPENBLAS_NUM_THREADS=1 in the environment does the same.
+A round on a continuous domain multiplies matrices of a few hundred rows many times, alternating
+between NumPy's linear algebra library and SciPy's. On two busy cores their threads make it ten
+times slower. The package threadpoolctl limits them; without it nothing happens here, and
+OPENBLAS_NUM_THREADS=1 in the environment has the same effect.
 """
 
 from contextlib import AbstractContextManager, nullcontext
@@ -12,7 +12,7 @@ from typing import Any
 
 
 def one_thread() -> AbstractContextManager[Any]:
-    """Linear algebra on one thread, in a `with` block, where threadpoolctl is installed."""
+    """Return a context in which linear algebra uses one thread, if threadpoolctl is installed."""
     controller = _controller()
     if controller is None:
         return nullcontext()
@@ -22,11 +22,11 @@ def one_thread() -> AbstractContextManager[Any]:
 
 @lru_cache(maxsize=1)
 def _controller() -> Any:
-    """What controls the libraries, once both are loaded."""
+    """Return the controller of both libraries, or None."""
     try:
         from threadpoolctl import ThreadpoolController
     except ModuleNotFoundError:
         return None
-    import scipy.linalg  # noqa: F401  (so that its library is loaded, and found)
+    import scipy.linalg  # noqa: F401  (loads its library, so that it can be found)
 
     return ThreadpoolController()

@@ -1,21 +1,21 @@
 """The operations of `Operations`, eager on NumPy."""
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
-from softbandit.backend.shapes import ArmIndex, ArmMask, Floats, Ints
+from softbandit.backend.shapes import ArmIndex, ArmMask, Bools, Floats, Ints
 
 T = TypeVar("T")
 
 
-def branch(condition: Any, then: Callable[[], T], otherwise: Callable[[], T]) -> T:
+def branch(condition: bool | Bools, then: Callable[[], T], otherwise: Callable[[], T]) -> T:
     return then() if condition else otherwise()
 
 
 def first_max(x: Floats) -> ArmIndex:
-    return x.argmax(axis=1)
+    return np.asarray(x.argmax(axis=1))
 
 
 def running_sum(counts: Ints) -> Ints:

@@ -1,12 +1,12 @@
 """Operations that NumPy and JAX need written differently. Each engine has a module with all of them."""
 
 from collections.abc import Callable
-from typing import Any, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 import numpy as np
 
 from softbandit.backend import numpy_operations
-from softbandit.backend.shapes import ArmIndex, ArmMask, Floats, Ints
+from softbandit.backend.shapes import ArmIndex, ArmMask, Bools, Floats, Ints
 
 T = TypeVar("T")
 
@@ -14,7 +14,7 @@ T = TypeVar("T")
 class Operations(Protocol):
     """What `numpy_operations` and `jax_operations` provide."""
 
-    def branch(self, condition: Any, then: Callable[[], T], otherwise: Callable[[], T]) -> T:
+    def branch(self, condition: bool | Bools, then: Callable[[], T], otherwise: Callable[[], T]) -> T:
         """Return then() or otherwise(), on a condition that is the same in all trials."""
 
     def first_max(self, x: Floats) -> ArmIndex:

@@ -3,7 +3,7 @@
 They are typed as NumPy's. Under JAX the same code gets JAX's arrays, which behave alike.
 """
 
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,8 +31,8 @@ PerArm: TypeAlias = NDArray[np.float64]
 OutputsPerArm: TypeAlias = NDArray[np.float64]
 """(b, k, n): one function per output over the arms in each trial."""
 
-ArmIndex: TypeAlias = NDArray[np.int64]
-"""(b,): one arm per trial."""
+ArmIndex: TypeAlias = NDArray[Any]
+"""(b,): one arm per trial, as int64; on a continuous domain the points, (b, d), as float64."""
 
 ArmMask: TypeAlias = NDArray[np.bool_]
 """(b, n): a set of arms per trial."""

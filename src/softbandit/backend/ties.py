@@ -34,7 +34,8 @@ def pick(candidates: ArmMask, uniform: PerTrial | None) -> ArmIndex:
     arms is slow on every engine.
     """
     if uniform is None:
-        return candidates.argmax(axis=1)
+        first: ArmIndex = candidates.argmax(axis=1)
+        return first
     xp, ops = namespace(candidates), operations(uniform)
     trials, n = candidates.shape
     side = math.isqrt(n - 1) + 1
@@ -44,8 +45,8 @@ def pick(candidates: ArmMask, uniform: PerTrial | None) -> ArmIndex:
     up_to_row = ops.running_sum(per_row)
     number = xp.floor(uniform * up_to_row[:, -1])  # of the candidate to pick, from 0
     passed = up_to_row <= number[:, None]
-    row = xp.minimum(xp.sum(passed, axis=1), side - 1)  # the last row if there is no candidate
-    left = number - xp.sum(xp.where(passed, per_row, 0), axis=1)
+    row = xp.sum(passed, axis=1).clip(max=side - 1)  # the last row if there is no candidate
+    left = number - (per_row * passed).sum(axis=1)
     within = ops.running_sum(square[row_numbers(trials), row].astype(per_row.dtype))
     column = xp.sum(within <= left[:, None], axis=1)
-    return xp.minimum(row * side + column, n - 1)
+    return (row * side + column).clip(max=n - 1)

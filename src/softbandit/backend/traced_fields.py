@@ -105,7 +105,7 @@ def join(form: Form, numbers: Sequence[Floats]) -> Any:
     if isinstance(form, Items):
         items = [join(item, numbers) for item in form.items]
         return form.kind(*items) if hasattr(form.kind, "_fields") else form.kind(items)
-    built = object.__new__(form.kind)
+    built: Any = object.__new__(form.kind)
     for name, part in form.fields:
         object.__setattr__(built, name, join(part, numbers))
     return built
@@ -131,7 +131,7 @@ def _comparison_key(value: Any) -> object:
         return value.dtype.str, value.shape, value.tobytes()
     if isinstance(value, slice):
         return value.start, value.stop, value.step
-    by_identity = type(value).__eq__ is object.__eq__
+    by_identity = getattr(type(value), "__eq__", None) is object.__eq__
     if by_identity and hasattr(value, "__dict__") and not callable(value):
         return id(value), tuple((name, Static(held)) for name, held in vars(value).items())  # it may change
     try:

@@ -1,4 +1,8 @@
-"""The competitors, behind the same interface as CKB. One algorithm a file; `softbandit policies` lists them."""
+"""The competitors, behind the same interface as CKB. One algorithm per file; `softbandit policies` lists them."""
+
+import inspect
+from collections.abc import Callable
+from typing import Any
 
 from softbandit.baselines.cei import ConstrainedEI
 from softbandit.baselines.config_algorithm import CONFIG
@@ -7,13 +11,17 @@ from softbandit.baselines.gp_ts import GPTS
 from softbandit.baselines.gp_ucb import GPUCB
 from softbandit.baselines.pdcbo import PDCBO
 from softbandit.baselines.pobo import POBO
-from softbandit.baselines.registry import POLICIES, make
 from softbandit.baselines.rpol import RPOL
 from softbandit.baselines.safeopt import SafeOpt
 from softbandit.baselines.scbo import ConstrainedTS
 from softbandit.baselines.sgp_ucb import SGPUCB
 from softbandit.baselines.stageopt import StageOpt
 from softbandit.baselines.time_varying import TimeVarying
+from softbandit.errors import UnknownNameError
+from softbandit.policies.base import About, Policy
+from softbandit.policies.ckb import CKB
+from softbandit.policies.doubling import Doubling
+from softbandit.validation import named
 
 __all__ = [
     "CONFIG",
@@ -32,3 +40,46 @@ __all__ = [
     "TimeVarying",
     "make",
 ]
+
+
+def _ckb(explore: str) -> Callable[..., Policy]:
+    return lambda **settings: CKB(explore=explore, **settings)
+
+
+def _time_varying(every: int | None = None, **settings: Any) -> Policy:
+    policy = CKB(**settings)
+    return TimeVarying(policy, every=policy.horizon // 10 or 1 if every is None else every)
+
+
+POLICIES: dict[str, tuple[Callable[..., Policy], About]] = {
+    "ckb": (CKB, CKB.about),
+    "ckb-ucb": (_ckb("ucb"), CKB.about),
+    "ckb-ts": (_ckb("ts"), CKB.about),
+    "ckb-rand": (_ckb("rand"), CKB.about),
+    "ckb-doubling": (lambda **settings: Doubling(CKB(**settings)), Doubling.about),
+    "ckb-time-varying": (_time_varying, TimeVarying.about),
+    "safeopt": (SafeOpt, SafeOpt.about),
+    "stageopt": (StageOpt, StageOpt.about),
+    "sgp-ucb": (SGPUCB, SGPUCB.about),
+    "gp-ucb": (GPUCB, GPUCB.about),
+    "gp-ts": (GPTS, GPTS.about),
+    "rpol": (RPOL, RPOL.about),
+    "pobo": (POBO, POBO.about),
+    "pdcbo": (PDCBO, PDCBO.about),
+    "config": (CONFIG, CONFIG.about),
+    "epbo": (EPBO, EPBO.about),
+    "cei": (ConstrainedEI, ConstrainedEI.about),
+    "cts": (ConstrainedTS, ConstrainedTS.about),
+}
+
+
+def make(name: str, **settings: Any) -> Policy:
+    """Build the policy of that name: `make("rpol", **problem.settings(), horizon=1000)`."""
+    build, _ = named("policy", name, POLICIES)
+    kind = build if isinstance(build, type) else CKB
+    known = set(inspect.signature(kind).parameters) | ({"every"} if name == "ckb-time-varying" else set())
+    known -= {"explore"} if name in ("ckb-ucb", "ckb-ts", "ckb-rand") else set()  # part of the name
+    for setting in settings:
+        if setting not in known:
+            raise UnknownNameError.among(f"{name}, setting", setting, known)
+    return build(**settings)

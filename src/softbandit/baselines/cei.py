@@ -10,7 +10,7 @@ from softbandit.backend.random import Draws
 from softbandit.backend.shapes import ArmMask, PerArm
 from softbandit.policies.base import About, Choice, State, StepPolicy
 
-TINY = 1e-300  # stands for a standard deviation of 0
+TINY = 1e-300  # in place of a standard deviation of 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,9 +20,9 @@ class ConstrainedEI(StepPolicy):
     EI(x)          = (mu_f - f+) Phi(z) + sigma_f phi(z),  z = (mu_f - f+) / sigma_f
     P(g_i(x) <= 0) = Phi(-mu_i / sigma_i)
 
-    The posterior is calibrated to the noise, lambda = R^2, unless `regularisation` says otherwise;
-    widths play no part. f+ is the best posterior mean of the reward among arms whose mean costs are all <= 0 (the
-    noisy observations themselves are no incumbent); where there is none, the probability of
+    The posterior is calibrated to the noise, lambda = R^2, unless `regularisation` is given;
+    widths are not used. f+ is the best posterior mean of the reward among arms whose mean costs
+    are all <= 0 (a noisy observation is no incumbent); if there is none, the probability of
     feasibility alone is maximised.
 
     Gardner, Kusner, Xu, Weinberger & Cunningham 2014, *Bayesian Optimization with Inequality
@@ -49,7 +49,7 @@ class ConstrainedEI(StepPolicy):
         z = gain / xp.where(sigma_f == 0, 1.0, sigma_f)
         ei = xp.where(sigma_f == 0, xp.maximum(gain, 0.0), gain * ops.normal_cdf(z) + sigma_f * _normal_pdf(z))
         odds = -mu_g / xp.where(sigma_g == 0, TINY, sigma_g)
-        chance = xp.sum(ops.log_normal_cdf(odds), axis=1)  # ln prod_i P(g_i <= 0), which may be too small for itself
+        chance = xp.sum(ops.log_normal_cdf(odds), axis=1)  # ln prod_i P(g_i <= 0): the product may underflow
         value = xp.where(known, ei * xp.exp(chance), chance)
         return self._play_best(value, mu_f, mu_g, among, draws)  # x_t
 

@@ -1,4 +1,4 @@
-"""CONFIG: constrained efficient global optimisation by optimism in the constraints too."""
+"""CONFIG: constrained efficient global optimisation with optimism in the constraints too."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -17,7 +17,7 @@ class CONFIG(StepPolicy):
 
     x_t = argmax u_f(x)  subject to  l_i(x) <= 0 for every i.
 
-    Where no arm satisfies that, the problem is declared infeasible: an agent raises
+    If no arm satisfies that, the problem is declared infeasible: an agent raises
     `InfeasibleError`; a simulation warns, and plays argmin sum_i [l_i(x)]_+.
 
     Xu, Jiang, Svetozarevic & Jones 2023, *Constrained Efficient Global Optimization of

@@ -46,5 +46,6 @@ class EPBO(StepPolicy):
     def decide(self, state: State, draws: Draws, among: ArmMask | None = None) -> Choice:
         xp = namespace(state.dual)
         u_f, l_g = self._estimates(state, draws)
+        assert self.penalty is not None
         z = u_f - self.penalty * xp.sum(xp.maximum(l_g, 0.0), axis=1)
         return self._play_best(z, u_f, l_g, among, draws)  # x_t

@@ -49,6 +49,7 @@ class PDCBO(StepPolicy):
 
     def decide(self, state: State, draws: Draws, among: ArmMask | None = None) -> Choice:
         u_f, l_g = self._estimates(state, draws)
+        assert self.step is not None
         z = u_f - weighted_sum(self.step * state.dual, l_g)
         return self._play_best(z, u_f, l_g, among, draws)  # x_t
 

@@ -1,4 +1,4 @@
-"""POBO: pessimistic and optimistic Bayesian optimisation, a soft dual and a hard penalty at once."""
+"""POBO: pessimistic-optimistic Bayesian optimisation, with a soft dual and a hard penalty."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -22,8 +22,8 @@ class POBO(StepPolicy):
     P_i(t+1) = max(P_i(t) + [c_i]_+, sqrt(t))
 
     Guo, Cao, He, Liu & Shi 2023, *POBO: Safe and optimal resource management for cloud
-    microservices*. Written from a summary of it: how P moves, and the starts, are taken from
-    RPOL and could not be checked.
+    microservices*. Written from a summary of it: the step of P and the initial values are
+    RPOL's and could not be checked.
 
     Parameters
     ----------

@@ -17,8 +17,8 @@ class RPOL(StepPolicy):
     Q_i(t+1) = max(Q_i(t) + [c_i]_+, eta_t),    eta_t = sqrt(t)
 
     Guo, Zhu & Liu 2023, *Rectified Pessimistic-Optimistic Learning for Stochastic
-    Continuum-armed Bandit with Constraints*. Written from a summary of it: the start of the
-    queue, and that the noisy cost c enters it and not an estimate, could not be checked.
+    Continuum-armed Bandit with Constraints*. Written from a summary of it: the queue's
+    initial value, and that it adds the noisy cost c rather than an estimate, could not be checked.
     """
 
     initial_dual: ClassVar[float] = 1.0

@@ -1,4 +1,4 @@
-"""What policies share that must be given a safe arm to begin with."""
+"""The base of policies that need a safe arm to begin with."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -30,7 +30,7 @@ class Seeded(StepPolicy):
     takes_contexts: ClassVar[bool] = False
 
     def refuted(self, state: State) -> Bools:
-        """The seed is refuted where the lower confidence bound of some cost is above 0."""
+        """Return the trials in which the lower confidence bound of some cost of the seed is above 0."""
         xp = namespace(state.dual)
         mean, half = self.model.confidence(state.posterior, state.round + 1)
         return xp.any((mean[:, 1:] - half[:, 1:] > 0) & self.known_safe, axis=(1, 2))
@@ -38,7 +38,7 @@ class Seeded(StepPolicy):
     def objection(self) -> SoftbanditError:
         arms = ", ".join(map(str, np.flatnonzero(self.known_safe)))
         got = Words(f"a lower confidence bound of a cost above 0 among arms {arms}")
-        return SafeSeedError.of("safe", "a seed that what was seen leaves possible", got, "Name another arm.")
+        return SafeSeedError.of("safe", "a seed that agrees with the observations", got, "Name another arm.")
 
     def _complete(self) -> None:
         n = len(self.arms)

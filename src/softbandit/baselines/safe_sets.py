@@ -1,4 +1,4 @@
-"""Safe sets: what SafeOpt and StageOpt know to be safe, to be perhaps best, and to lead further.
+"""Safe sets: the arms that SafeOpt and StageOpt know to be safe, and those that may be best or enlarge the set.
 
 | symbol | meaning | shape |
 |---|---|---|
@@ -31,7 +31,7 @@ from softbandit.errors import ArgumentError
 from softbandit.gp.kernels import Kernel
 from softbandit.policies.base import Choice, State
 
-BLOCK_NUMBERS = 2**22  # of pairs held at a time, over all trials and constraints
+BLOCK_NUMBERS = 2**22  # pairs held at a time, over all trials and constraints
 
 
 class Sets(NamedTuple):
@@ -49,8 +49,8 @@ class SafePolicy(Seeded):
     Parameters
     ----------
     lipschitz
-        Lipschitz constants of the costs: a number, one a constraint, "arms" to work them out from the
-        kernel and the norm bounds over all pairs of arms, or None to do without.
+        Lipschitz constants of the costs: a number, one per constraint, "arms" to compute them from the
+        kernel and the norm bounds over all pairs of arms, or None to use none.
     """
 
     lipschitz: HostOnly[float | Sequence[float] | str | None] = None
@@ -64,7 +64,7 @@ class SafePolicy(Seeded):
         return super().update(state, choice, reward, cost)._replace(memory=self.intervals(state))
 
     def intervals(self, state: State) -> tuple[OutputsPerArm, OutputsPerArm, ArmMask]:
-        """l, u and S in the round about to be played."""
+        """Return l, u and S of the next round."""
         xp = namespace(state.dual)
         low, up, S = state.memory
         mean, half = self.model.confidence(state.posterior, state.round + 1)
@@ -73,53 +73,53 @@ class SafePolicy(Seeded):
         return low, up, self.known_safe | known  # S_t
 
     def sets(self, state: State) -> Sets:
-        """S, M and E in the round about to be played."""
+        """Return S, M and E of the next round."""
         xp = namespace(state.dual)
         low, up, S = self.intervals(state)
         floor = xp.max(restrict(low[:, 0], S), axis=1)
         M = S & (up[:, 0] >= floor[:, None])  # maximisers
-        leads = self._would_lead(state, low[:, 1:], S) if self.lip is None else self._leads(low[:, 1:], S)
-        return Sets(low, up, S, M, S & leads)  # the last: expanders
+        E = S & (self._may_expand(state, low[:, 1:], S) if self.lip is None else self._reaches_out(low[:, 1:], S))
+        return Sets(low, up, S, M, E)  # E: expanders
 
     def widest(self, sets: Sets, candidates: ArmMask, draws: Draws) -> Choice:
-        """The candidate with the widest interval of any output; any safe arm, where bounds that cross leave none."""
+        """Return the candidate with the widest interval of any output; any safe arm, if crossing bounds leave none."""
         xp = namespace(candidates)
         candidates = xp.where(xp.any(candidates, axis=1)[:, None], candidates, sets.safe)
         arm = self._best(restrict(xp.max(sets.up - sets.low, axis=1), candidates), draws)
         return self._choice(arm, sets.up[:, 0], sets.low[:, 1:])
 
     def _reached(self, up: OutputsPerArm, S: ArmMask) -> ArmMask:
-        """Arms x' with, for every constraint, some safe x at u_i(x) + Lip_i |x - x'| <= 0."""
+        """Return the arms x' with, for every constraint, some safe x at u_i(x) + Lip_i |x - x'| <= 0."""
         xp = namespace(up)
         from_safe = xp.where(S[:, None, :], up, np.inf)[:, :, :, None]
         parts = [xp.all(xp.min(from_safe + cone, axis=2) <= 0, axis=1) for _, cone in self._cones(len(up))]
         return xp.concat(parts, axis=1)
 
-    def _leads(self, low: OutputsPerArm, S: ArmMask) -> ArmMask:
-        """Arms x with some x' outside S at l_i(x) + Lip_i |x - x'| <= 0 for every constraint."""
+    def _reaches_out(self, low: OutputsPerArm, S: ArmMask) -> ArmMask:
+        """Return the arms x with some x' outside S at l_i(x) + Lip_i |x - x'| <= 0 for every constraint."""
         xp = namespace(low)
-        found = xp.zeros_like(S)
+        expanders = xp.zeros_like(S)
         for block, cone in self._cones(len(low)):
-            hopeful = xp.all(low[:, :, :, None] + cone <= 0, axis=1)  # (b, n, block)
-            found = found | xp.any(hopeful & ~S[:, None, block], axis=2)
-        return found
+            becomes_safe = xp.all(low[:, :, :, None] + cone <= 0, axis=1)  # (b, n, block)
+            expanders = expanders | xp.any(becomes_safe & ~S[:, None, block], axis=2)
+        return expanders
 
-    def _would_lead(self, state: State, low: OutputsPerArm, S: ArmMask) -> ArmMask:
-        """Arms x whose most favourable costs l_i(x), if seen, would put some x' outside S under every u_i."""
+    def _may_expand(self, state: State, low: OutputsPerArm, S: ArmMask) -> ArmMask:
+        """Return the arms x whose lowest costs l_i(x), if observed, would put some x' outside S below 0 by every u_i."""
         xp = namespace(low)
         mean = self.model.mean(state.posterior)
-        found = xp.zeros_like(S)
+        expanders = xp.zeros_like(S)
         for block in self._blocks(len(low)):
-            hopeful = ~S[:, None, block]  # (b, 1, block)
+            becomes_safe = ~S[:, None, block]  # (b, 1, block)
             for i in range(1, 1 + self.constraints):
                 k, var, beta, lam = self.model.pairs(state.posterior, i, state.round + 1, block)
                 d = lam + var
                 shift = k * ((low[:, i - 1] - mean[:, i]) / d)[:, :, None]
                 left = xp.maximum(var[:, None, block] - k * k / d[:, :, None], 0.0)
                 upper = mean[:, i, None, block] + shift + beta[:, :, None] * xp.sqrt(left)
-                hopeful = hopeful & (upper <= 0)
-            found = found | xp.any(hopeful, axis=2)
-        return found
+                becomes_safe = becomes_safe & (upper <= 0)
+            expanders = expanders | xp.any(becomes_safe, axis=2)
+        return expanders
 
     def _blocks(self, trials: int) -> Iterator[slice]:
         n = len(self.arms)
@@ -127,7 +127,7 @@ class SafePolicy(Seeded):
         return (slice(first, min(first + size, n)) for first in range(0, n, size))
 
     def _cones(self, trials: int) -> Iterator[tuple[slice, Floats]]:
-        """Lip_i |x - x'| for all x and a block of x': (m, n, block)."""
+        """Iterate over blocks of x', with Lip_i |x - x'| for all x: (m, n, block)."""
         assert self.lip is not None
         for block in self._blocks(trials):
             yield block, self.lip[:, None, None] * distances(self.arms, self.arms[block])
@@ -149,13 +149,13 @@ class SafePolicy(Seeded):
 
 
 def distances(X: Floats, Y: Floats) -> Floats:
-    """|x - y| over all pairs."""
+    """Return |x - y| for all pairs."""
     squares = sum((X[:, j, None] - Y[None, :, j]) ** 2 for j in range(X.shape[1]))
     return namespace(X).sqrt(squares)
 
 
 def steepness(kernel: Kernel, arms: Floats) -> float:
-    """The largest slope between two arms of a function of norm 1: max sqrt(k(x,x) + k(y,y) - 2 k(x,y)) / |x - y|."""
+    """Return the largest slope between two arms of a function of norm 1: max sqrt(k(x,x) + k(y,y) - 2 k(x,y)) / |x - y|."""
     diag, size = kernel.diag(arms), max(1, BLOCK_NUMBERS // len(arms))
     largest = 0.0
     for first in range(0, len(arms), size):

@@ -11,12 +11,12 @@ from softbandit.policies.base import About, Choice, State
 
 @dataclass(frozen=True, eq=False)
 class SafeOpt(SafePolicy):
-    """x_t = argmax over M and E of max over outputs of u(x) - l(x);  the sets are those of safe.py.
+    """x_t = argmax over M and E of max over outputs of u(x) - l(x);  the sets are those of safe_sets.py.
 
     Sui, Gotovos, Burdick & Krause 2015, *Safe Exploration for Optimization with Gaussian
     Processes*; the rule without Lipschitz constants after Berkenkamp, Krause & Schoellig 2016.
     Written from a summary of them. With several constraints an expander must lead to one x' for
-    all of them; published code tests each by itself, and scales the widths.
+    all of them; published code tests each constraint separately, and scales the widths.
     """
 
     about: ClassVar[About] = About(

@@ -16,10 +16,10 @@ from softbandit.policies.base import About, Choice, State, StepPolicy
 class ConstrainedTS(StepPolicy):
     """With f_t, g_t samples from the posteriors (of width 1 unless set otherwise):
 
-    The posterior is calibrated to the noise, lambda = R^2, unless `regularisation` says otherwise.
+    The posterior is calibrated to the noise, lambda = R^2, unless `regularisation` is given.
 
     x_t = argmax f_t(x)  over the arms with g_it(x) <= 0 for every i,
-    or    argmin sum_i [g_it(x)]_+  where there is none.
+    or    argmin sum_i [g_it(x)]_+  if there is none.
 
     Eriksson & Poloczek 2021, *Scalable Constrained Bayesian Optimization*, the selection rule
     on finite arms (without trust regions). Written from the usual statement of it.

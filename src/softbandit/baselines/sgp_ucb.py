@@ -30,8 +30,8 @@ class SGPUCB(Seeded):
     ----------
     initial_rounds
         T': a number; "features" for 8 max|phi|^2 ln(r / alpha) / kappa rounds, after which (by the matrix
-        Chernoff bound) all r directions of the features have been seen at half their rate, kappa being the
-        smallest eigenvalue of the seed's mean phi phi^T, where it is positive; by default sqrt(T).
+        Chernoff bound) all r directions of the features have been observed at half their rate, kappa being the
+        smallest eigenvalue of the seed's mean phi phi^T, if it is positive; by default sqrt(T).
     """
 
     initial_rounds: HostOnly[int | str | None] = None
@@ -70,13 +70,13 @@ class SGPUCB(Seeded):
         if self.initial_rounds != "features":
             return validation.whole("initial_rounds", self.initial_rounds, least=0)
         costs = [group.features for group, _ in self.model.by_output()[1:]]
-        return max(self._seen_after(each.phi[self.known_safe]) for each in costs)
+        return max(self._rounds_to_span(features.phi[self.known_safe]) for features in costs)
 
-    def _seen_after(self, phi: Floats) -> int:
-        """Rounds after which uniform play of arms with these features has seen every direction."""
+    def _rounds_to_span(self, phi: Floats) -> int:
+        """Return the rounds after which uniform play of arms with these features has observed every direction."""
         kappa = float(np.linalg.eigvalsh(phi.T @ phi / len(phi))[0])
         if kappa <= 1e-9:
-            got = Words(f"a seed of {len(phi)} arms that leaves some direction of {phi.shape[1]} unseen")
+            got = Words(f"a seed of {len(phi)} arms that does not span {phi.shape[1]} directions")
             remedy = "Pass initial_rounds as a number, or a larger seed."
             raise ArgumentError.of("initial_rounds", "a seed whose features span the space", got, remedy)
         return math.ceil(8 * float(np.vecdot(phi, phi).max()) * math.log(phi.shape[1] / self.confidence) / kappa)

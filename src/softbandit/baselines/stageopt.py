@@ -15,8 +15,8 @@ from softbandit.policies.base import About, Choice, State
 
 @dataclass(frozen=True, eq=False)
 class StageOpt(SafePolicy):
-    """Stage 1, t <= T_0:  x_t = argmax over E (over M, where E is empty) of max over outputs of u(x) - l(x)
-    Stage 2, t > T_0:   x_t = argmax over S of u_f(x);  the sets are those of safe.py.
+    """Stage 1, t <= T_0:  x_t = argmax over E (over M, if E is empty) of max over outputs of u(x) - l(x)
+    Stage 2, t > T_0:   x_t = argmax over S of u_f(x);  the sets are those of safe_sets.py.
 
     Sui, Zhuang, Burdick & Yue 2018, *Stagewise Safe Bayesian Optimization with Gaussian
     Processes*. Written from a summary of it: whether the reward's interval counts in the width

@@ -1,4 +1,4 @@
-"""CKB for functions that drift: the posterior is forgotten now and then."""
+"""CKB for functions that drift: the posterior is reset now and then."""
 
 from dataclasses import dataclass, field
 from typing import ClassVar
@@ -19,7 +19,7 @@ class TimeVarying(WrappedPolicy):
     Parameters
     ----------
     policy
-        A CKB: what other policies keep besides has no place in it.
+        A CKB: other policies keep more than a dual and a posterior.
     every
         H.
     """

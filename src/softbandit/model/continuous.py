@@ -14,6 +14,7 @@ Arrays have the outputs first, as on finite arms: (outputs, points).
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -218,7 +219,7 @@ class ContinuousModel:
                 unit = PointBelief(np.zeros((1, 1, 1)), np.ones((1, 1, 1)))  # h = 0 + c 1
                 c[j] = float(channel.exploration.estimate(unit, beta, part)[0, 0, 0])
             else:
-                custom[j] = lambda belief, ch=channel, b=beta, d=part: ch.exploration.estimate(belief, b, d)
+                custom[j] = partial(_estimate, channel.exploration, beta, part)
         return Term(posterior, outputs, a, c, paths, custom)
 
     def _sample(self, posterior: Anchored, beta: float, uniform: float) -> tuple[Path, Floats]:
@@ -245,6 +246,10 @@ def continuous_model(space: Domain, outputs: Sequence[Output], width: WidthRule,
         channels.append(Channel(exploration, width(np.array([i])), slice(normal, stops[0]), slice(uniform, stops[1])))
         normal, uniform = stops
     return ContinuousModel(space, groups, channels, np.array([output.noise for output in outputs]))
+
+
+def _estimate(exploration: Exploration, width: Floats, draws: Draws, belief: PointBelief) -> Floats:
+    return exploration.estimate(belief, width, draws)
 
 
 def generator(uniform: float) -> np.random.Generator:

@@ -2,8 +2,10 @@
 
 An exploration is any object with two methods (the protocol `Exploration`):
 
-    draws(rank)                      how many random numbers it needs for one output
+    draws(rank)                      the random numbers that it needs per output
     estimate(belief, width, draws)   the function h_t over the arms
+
+Both must be pure functions: an engine may compile them.
 
 `width` is signed, +beta_t for the reward and -beta_t for a cost, so that one formula is
 optimistic for both: up for reward, down for cost. Shapes broadcast over
@@ -27,7 +29,7 @@ from softbandit.model.beliefs import Belief
 
 @runtime_checkable
 class Exploration(Protocol):
-    """How an estimate h_t is made from the posterior.
+    """A rule that turns the posterior into an estimate h_t.
 
     A new one takes a few lines. This one is optimistic in half of the rounds:
 
@@ -41,10 +43,10 @@ class Exploration(Protocol):
     """
 
     def draws(self, rank: int) -> DrawCount:
-        """Random numbers needed for one output and round; `rank` is the posterior's."""
+        """Return the random numbers needed per output and round; `rank` is the posterior's."""
 
     def estimate(self, belief: Belief, width: Floats, draws: Draws) -> OutputsPerArm:
-        """h_t over the arms: (trials, outputs, arms)."""
+        """Return h_t over the arms: (trials, outputs, arms)."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +64,7 @@ class UCB:
 class Thompson:
     """h_t ~ GP(mu, beta^2 k_t), independent between outputs.    Definition 3.2 (GP-TS)"""
 
-    weights_only: ClassVar[bool] = True  # it needs nothing of a belief but samples
+    weights_only: ClassVar[bool] = True  # it only samples the belief
 
     def draws(self, rank: int) -> DrawCount:
         return DrawCount(normal=rank)
@@ -87,10 +89,10 @@ class Distribution(Protocol):
     """The law of Z_t / beta_t, for RandUCB."""
 
     def draws(self) -> DrawCount:
-        """Random numbers needed for one Z."""
+        """Return the random numbers needed per Z."""
 
     def sample(self, draws: Draws) -> Floats:
-        """Z / beta: (trials, outputs, 1)."""
+        """Return Z / beta: (trials, outputs, 1)."""
 
 
 @dataclass(frozen=True)
@@ -139,7 +141,7 @@ class TruncatedGaussian:
             raise ArgumentError.of("lower, upper", "lower < upper", (self.lower, self.upper), remedy)
 
     def support(self) -> tuple[Floats, Floats]:
-        """The points a / beta, and their probabilities."""
+        """Return the points a / beta, and their probabilities."""
         a = np.linspace(self.lower, self.upper, self.points)
         p = np.exp(-0.5 * (a * a - np.min(a * a)))
         return a, p / p.sum()
@@ -181,7 +183,7 @@ NAMES: dict[str, Callable[[], Exploration]] = {"ucb": UCB, "ts": Thompson, "rand
 
 
 def as_exploration(what: str, value: str | Exploration) -> Exploration:
-    """The exploration that a name stands for, or the object itself."""
+    """Return the exploration of that name, or the object itself."""
     if isinstance(value, type) and hasattr(value, "estimate"):
         raise ArgumentError.of(what, "an exploration", value, f"Write {value.__name__}(), with its settings.")
     if isinstance(value, Exploration):

@@ -1,13 +1,15 @@
 """From a policy's settings to its model: every check, and the defaults."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
+from typing import Any, ClassVar
 
 import numpy as np
 
 from softbandit import validation
 from softbandit.backend.random import POLICY, draw
 from softbandit.backend.shapes import Floats
+from softbandit.backend.traced_fields import HostOnly, Traced
 from softbandit.domains.spaces import Domain
 from softbandit.errors import ArgumentError, KernelError, Words
 from softbandit.gp.kernels import Kernel, diagonal_limit
@@ -21,51 +23,60 @@ PerConstraint = float | Sequence[float]
 """One number, or one per constraint."""
 
 
-def build_model(
-    *,
-    arms: Floats | Domain,
-    kernel: Kernel,
-    cost_kernel: Kernel | Sequence[Kernel] | None,
-    explore: str | Exploration,
-    explore_cost: str | Exploration | None,
-    reward_bound: float,
-    cost_bound: PerConstraint | None,
-    noise: float,
-    cost_noise: PerConstraint | None,
-    horizon: int,
-    confidence: float,
-    regularisation: PerConstraint | None,
-    calibrated: bool,
-    width: str | PerConstraint | Callable[[int], PerConstraint],
-    width_scale: float,
-    constraints: int,
-    factors: Sequence[Features | Sequence[int]] | None,
-    budget: int | None,
-) -> FiniteModel | ContinuousModel:
-    """Check a policy's settings, and return the model that they describe.
+class ModelDefaults:
+    """What a policy may set otherwise as a class attribute; CKB makes the first three settings."""
+
+    explore: str | Exploration = "ucb"
+    explore_cost: str | Exploration | None = None
+    budget: int | None = None
+    calibrated: ClassVar[bool] = False  # lambda is R^2 by default, the posterior of Gaussian noise
+
+
+@dataclass(frozen=True, eq=False)
+class ModelSettings(ModelDefaults):
+    """The settings that describe a model; CKB's docstring explains them."""
+
+    arms: Traced[Any]  # (n, d), or a continuous domain
+    kernel: HostOnly[Kernel]
+    _: KW_ONLY
+    reward_bound: Traced[float]
+    cost_bound: Traced[PerConstraint | None] = None
+    noise: Traced[float]
+    cost_noise: Traced[PerConstraint | None] = None
+    cost_kernel: HostOnly[Kernel | Sequence[Kernel] | None] = None
+    horizon: Traced[int]
+    confidence: Traced[float] = 0.1
+    regularisation: Traced[PerConstraint | None] = None
+    width: HostOnly[str | PerConstraint | Callable[[int], PerConstraint]] = "theory"
+    width_scale: Traced[float] = 1.0
+    constraints: int = 1
+    factors: HostOnly[Sequence[Features | Sequence[int]] | None] = None
+
+
+def build_model(s: ModelSettings) -> FiniteModel | ContinuousModel:
+    """Check the settings, and return the model that they describe.
 
     lambda is 1 + 2 / T by default or, if `calibrated`, R^2: the posterior of Gaussian noise.
     """
-    m = constraints
-    kernels = _kernels(kernel, cost_kernel, m, probes(arms))
-    explorations = [as_exploration("explore", explore)]
-    explorations += [as_exploration("explore_cost", explore if explore_cost is None else explore_cost)] * m
-    R = _noises(noise, cost_noise, m)
-    default = np.maximum(R, 1e-6) ** 2 if calibrated else 1 + 2 / horizon
-    lambdas = validation.each_above(
-        "regularisation", default if regularisation is None else regularisation, 1 + m, least=0.0, strict=True
-    )
-    scale = validation.nonnegative("width_scale", width_scale)
+    m = s.constraints
+    kernels = _kernels(s.kernel, s.cost_kernel, m, probes(s.arms))
+    explorations = [as_exploration("explore", s.explore)]
+    explorations += [as_exploration("explore_cost", s.explore if s.explore_cost is None else s.explore_cost)] * m
+    R = _noises(s.noise, s.cost_noise, m)
+    default = np.maximum(R, 1e-6) ** 2 if s.calibrated else 1 + 2 / s.horizon
+    given = default if s.regularisation is None else s.regularisation
+    lambdas = validation.each_above("regularisation", given, 1 + m, least=0.0, strict=True)
+    scale = validation.nonnegative("width_scale", s.width_scale)
     sign = np.append(scale, np.full(m, -scale))  # up for the reward, down for a cost
-    bounds = np.append(*norm_bounds(reward_bound, cost_bound, m))
-    rule = width_rule(width, bounds, R, sign, checked_confidence(confidence))
+    bounds = np.append(*norm_bounds(s.reward_bound, s.cost_bound, m))
+    rule = width_rule(s.width, bounds, R, sign, checked_confidence(s.confidence))
     outputs = [Output(*output) for output in zip(kernels, lambdas.tolist(), explorations, R, strict=True)]
-    if isinstance(arms, Domain):
-        points = None if budget is None else validation.whole("budget", budget, least=2)
-        return _tried_on_space(continuous_model(arms, outputs, rule, points))
-    if budget is not None:
-        raise ArgumentError.of("budget", "None, on finite arms", budget, "Their cost does not grow; leave it out.")
-    return _tried(finite_model(arms, outputs, rule, factors))
+    if isinstance(s.arms, Domain):
+        points = None if s.budget is None else validation.whole("budget", s.budget, least=2)
+        return _tried_on_space(continuous_model(s.arms, outputs, rule, points))
+    if s.budget is not None:
+        raise ArgumentError.of("budget", "None, on finite arms", s.budget, "Their cost does not grow; leave it out.")
+    return _tried(finite_model(s.arms, outputs, rule, s.factors))
 
 
 def norm_bounds(reward_bound: object, cost_bound: object, constraints: int) -> tuple[float, Floats]:

@@ -6,7 +6,7 @@ out. States hold arrays with a leading axis of independent trials.
 
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, Self
 
@@ -20,12 +20,8 @@ from softbandit.backend.ties import best_arm
 from softbandit.backend.traced_fields import HostOnly, Traced
 from softbandit.domains.spaces import FINITE_LIMIT, Domain, Space
 from softbandit.errors import ArgumentError, SoftbanditError
-from softbandit.gp.kernels import Kernel
-from softbandit.gp.pivoted_cholesky import Features
-from softbandit.model.continuous import ContinuousModel
-from softbandit.model.explorations import Exploration
 from softbandit.model.finite import FiniteModel
-from softbandit.model.from_settings import PerConstraint, build_model, norm_bounds
+from softbandit.model.from_settings import ModelSettings, build_model, norm_bounds
 
 if TYPE_CHECKING:
     from softbandit.theory.policy_ledger import Guarantees, Truth
@@ -54,7 +50,7 @@ class State(NamedTuple):
     round: int  # rounds completed; the paper's t is round + 1
     dual: PerCost  # dual variables or queues
     posterior: tuple[Any, ...]  # one per group; on a continuous domain one per trial
-    memory: tuple[Floats, ...] = ()  # what else the policy keeps
+    memory: tuple[Any, ...] = ()  # arrays, if the policy keeps more
 
 
 class Steps(Protocol):
@@ -140,47 +136,24 @@ class Policy(ABC):
         return guarantees(self, problem, **options)
 
 
-class StepDefaults(Policy):
-    """Defaults that a policy given by its steps may change; CKB makes the first three settings."""
-
-    explore: str | Exploration = "ucb"
-    explore_cost: str | Exploration | None = None
-    budget: int | None = None
-    models_costs: ClassVar[bool] = True  # False: the reward alone is modelled
-    calibrated: ClassVar[bool] = False  # lambda is R^2 by default, the posterior of Gaussian noise
-    initial_dual: ClassVar[float] = 0.0
-
-
 @dataclass(frozen=True, eq=False)
-class StepPolicy(StepDefaults):
+class StepPolicy(ModelSettings, Policy):
     """A policy given by its steps. A new one needs `about` and `decide`; the rest has defaults.
 
-    These are the settings that all share; CKB's docstring explains them. Fields hold the
-    settings in force; `given` holds them as they were passed, so that a policy can be built
-    again with others.
+    Fields hold the settings in force; `given` holds them as they were passed, so that a policy
+    can be built again with others.
     """
 
-    arms: Traced[Any]
-    kernel: HostOnly[Kernel]
     _: KW_ONLY
-    reward_bound: Traced[float]
-    cost_bound: Traced[PerConstraint | None] = None
-    noise: Traced[float]
-    cost_noise: Traced[PerConstraint | None] = None
-    cost_kernel: HostOnly[Kernel | Sequence[Kernel] | None] = None
-    horizon: Traced[int]
     slater: Traced[float | None] = None
-    confidence: Traced[float] = 0.1
-    regularisation: Traced[PerConstraint | None] = None
-    width: HostOnly[str | PerConstraint | Callable[[int], PerConstraint]] = "theory"
-    width_scale: Traced[float] = 1.0
-    constraints: int = 1
     ties: str = "random"
-    factors: HostOnly[Sequence[Features | Sequence[int]] | None] = None
     space: HostOnly[Domain | None] = field(init=False, repr=False)
     model: Traced[Any] = field(init=False, repr=False)  # a FiniteModel, or on a continuous domain a ContinuousModel
     bounds: Traced[Floats] = field(init=False, repr=False)  # (1 + m, 1): B, G_1, ..., G_m
     given: HostOnly[dict[str, Any]] = field(init=False, repr=False)
+
+    models_costs: ClassVar[bool] = True  # False: the reward alone is modelled
+    initial_dual: ClassVar[float] = 0.0
 
     # -- The steps of a round. --
 
@@ -267,7 +240,7 @@ class StepPolicy(StepDefaults):
         self._set(constraints=m, horizon=validation.whole("horizon", self.horizon, least=1, most=2**53))
         validation.named("ties", self.ties, dict.fromkeys(["random", "first"]))
         self._set(bounds=np.append(*norm_bounds(self.reward_bound, self.cost_bound, m))[:, None])
-        self._set(model=self._build_model())
+        self._set(model=build_model(self))
         self._complete()
 
     def _complete(self) -> None:
@@ -288,28 +261,6 @@ class StepPolicy(StepDefaults):
             remedy = f"Only CKB searches a space of more than {FINITE_LIMIT} points; pass arms, such as a grid."
             raise ArgumentError.of("arms", f"finite arms, with {type(self).__name__}", self.arms, remedy)
         return self.space
-
-    def _build_model(self) -> FiniteModel | ContinuousModel:
-        return build_model(
-            arms=self.arms,
-            kernel=self.kernel,
-            cost_kernel=self.cost_kernel,
-            explore=self.explore,
-            explore_cost=self.explore_cost,
-            reward_bound=self.reward_bound,
-            cost_bound=self.cost_bound,
-            noise=self.noise,
-            cost_noise=self.cost_noise,
-            horizon=self.horizon,
-            confidence=self.confidence,
-            regularisation=self.regularisation,
-            calibrated=self.calibrated,
-            width=self.width,
-            width_scale=self.width_scale,
-            constraints=self.constraints,
-            factors=self.factors,
-            budget=self.budget,
-        )
 
 
 @dataclass(frozen=True, eq=False)

@@ -40,7 +40,7 @@ class CKB(StepPolicy):
     noise, cost_noise
         R: sub-Gaussian scales of the noise (the standard deviation, if Gaussian). The costs' default to the reward's.
     horizon
-        T, the number of rounds. Use `Doubling` where it is not known.
+        T, the number of rounds. Use `Doubling` if it is not known.
     slater
         delta in (0, 1]: some mixture of arms keeps every cost at -delta or below.
     confidence
@@ -59,10 +59,10 @@ class CKB(StepPolicy):
     ties
         "random" or "first": which of the maximisers to choose.
     budget
-        On a space: at most so many points stand for all that was seen, and the cost of a round stops growing;
+        On a space: the number of points that represent all observations, so that the cost of a round stops growing;
         None for the exact posterior, O(t^2) in round t.
     factors
-        Factorised kernels to reuse, one for each distinct kernel (see `features`); made anew by default.
+        Factorised kernels to reuse, one per distinct kernel (see `theory.features`); computed by default.
 
     Examples
     --------
@@ -93,9 +93,6 @@ class CKB(StepPolicy):
 
     # -- Algorithm 1, with the paper's line numbers. --
 
-    def init(self, trials: int) -> State:
-        return State(0, self.dual_rule.start(trials), self.model.prior(trials))
-
     def decide(self, state: State, draws: Draws, among: ArmMask | None = None) -> Choice:
         if self.continuous:
             with one_thread():
@@ -119,8 +116,10 @@ class CKB(StepPolicy):
         g_bar = h[:, 1:].clip(-G, G)  # line 4: to [-G, G]
         return f_bar - weighted_sum(phi, g_bar), f_bar, g_bar  # line 5
 
-    def next_dual(self, state: State, choice: Choice, cost: PerCost) -> PerCost:
-        return self.dual_rule.step(state.dual, choice.cost_estimate)  # line 7; `update` adds line 8
+    def update(self, state: State, choice: Choice, reward: PerTrial, cost: PerCost) -> State:
+        dual = self.dual_rule.step(state.dual, choice.cost_estimate)  # line 7
+        posterior = self._learn(state, choice, reward, cost)  # line 8
+        return State(state.round + 1, dual, posterior)
 
     # -- The same on a space: estimates are functions, and line 6 is a search. --
 
@@ -133,7 +132,7 @@ class CKB(StepPolicy):
         B, weights = self.bounds, np.append(1.0, -phi)[:, None]
 
         def value(X: Floats) -> Floats:
-            return self._acquisition(h(X)[None], phi[None])[0][0]
+            return np.asarray(self._acquisition(h(X)[None], phi[None])[0][0])
 
         def slope(X: Floats) -> tuple[Floats, Floats]:
             at_x, pull = h.linearised(X)
@@ -143,18 +142,19 @@ class CKB(StepPolicy):
         return Objective(value, slope if h.smooth else None, unit=float(B[:, 0] @ np.abs(weights[:, 0])))
 
     def _decide_on_space(self, state: State, draws: Draws) -> Choice:
-        B, t = float(self.bounds[0, 0]), state.round + 1
-        fields = self.model.fields(state.posterior, t, draws)  # line 2: f_t, g_t
-        choices = []
-        for i, (h, phi) in enumerate(zip(fields, self.dual_rule.price(state.dual), strict=True)):
-            z = self._objective(h, phi)
-            promising = self._by_acquisition(state.posterior[i], phi)
-            found = search(z, self.arms, promising, generator(draws.uniform[i, -2]), accuracy(t, B))
-            tie_break = draws.uniform[i : i + 1, -1] if self.ties == "random" else None
-            x = found.points[best_arm(found.values[None], tie_break, lambda _, z=z: np.array([z.unit]))]  # line 6
-            _, f_bar, g_bar = self._acquisition(h(x)[None], phi[None])
-            choices.append(Choice(x, f_bar[:, 0], g_bar[:, :, 0]))
+        fields = self.model.fields(state.posterior, state.round + 1, draws)  # line 2: f_t, g_t
+        per_trial = zip(fields, self.dual_rule.price(state.dual), state.posterior, draws.uniform, strict=True)
+        choices = [self._search(*trial, state.round + 1) for trial in per_trial]
         return Choice(*map(np.concatenate, zip(*choices, strict=True)))
+
+    def _search(self, h: Field, phi: Floats, posterior: tuple[Anchored, ...], uniform: Floats, t: int) -> Choice:
+        """Return one trial's choice; the last two uniform numbers seed the search and break ties."""
+        z, B = self._objective(h, phi), float(self.bounds[0, 0])
+        found = search(z, self.arms, self._by_acquisition(posterior, phi), generator(uniform[-2]), accuracy(t, B))
+        tie_break = uniform[-1:] if self.ties == "random" else None
+        x = found.points[best_arm(found.values[None], tie_break, lambda _: np.array([z.unit]))]  # line 6
+        _, f_bar, g_bar = self._acquisition(h(x)[None], phi[None])
+        return Choice(x, f_bar[:, 0], g_bar[:, :, 0])
 
     def _by_acquisition(self, posterior: tuple[Anchored, ...], phi: Floats) -> Floats:
         """Return the points observed so far, sorted by z of their posterior means."""

@@ -1,14 +1,12 @@
 """The dual step: how a cost estimate changes the price of violating a constraint.
 
-Both rules are pure: `start` returns the first dual, `price` what one unit of cost takes off
-the acquisition, `step` the next dual.
+Both rules are pure: `price` returns what one unit of cost takes off the acquisition, `step` the
+next dual. The first dual is 0.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
-
-import numpy as np
 
 from softbandit import validation
 from softbandit.backend.namespace import namespace
@@ -19,7 +17,6 @@ from softbandit.backend.traced_fields import Traced
 class Dual(Protocol):
     """A rule for the dual."""
 
-    def start(self, trials: int) -> PerCost: ...
     def price(self, dual: PerCost) -> PerCost: ...
     def step(self, dual: PerCost, g: PerCost) -> PerCost: ...
 
@@ -31,9 +28,6 @@ class ProjectedGradient:
     rho: Traced[float]
     V: Traced[Floats]  # (m,)
     slack: Traced[float]
-
-    def start(self, trials: int) -> PerCost:
-        return np.zeros((trials, len(self.V)))
 
     def price(self, dual: PerCost) -> PerCost:
         return dual
@@ -48,9 +42,6 @@ class VirtualQueue:
 
     V: Traced[Floats]  # (m,)
     slack: Traced[float]
-
-    def start(self, trials: int) -> PerCost:
-        return np.zeros((trials, len(self.V)))
 
     def price(self, dual: PerCost) -> PerCost:
         return dual / self.V

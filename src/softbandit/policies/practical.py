@@ -236,7 +236,7 @@ class Practical(Policy):
     def _decide(self, known: Knowledge, state: State, dual: Floats, draws: Draws) -> Choice:
         if known.ckb is None:
             x = self.space.at(draws.uniform[:, : self.space.dimension])
-            return Choice(x, np.zeros(1), np.zeros((1, self.constraints)))  # type: ignore[arg-type]
+            return Choice(x, np.zeros(1), np.zeros((1, self.constraints)))
         inside = State(state.round, dual[None] * known.price_factor, (known.posterior,))
         x, f, g = known.ckb.decide(inside, Draws(draws.normal, draws.uniform[:, : self.template.draws().uniform]))
         return Choice(x, f * known.scale[0] + known.units[0, 1], g * known.scale[1:])

@@ -3,10 +3,11 @@
 import warnings
 from functools import cache
 from importlib.util import find_spec
+from typing import Any
 
 from softbandit import validation
 from softbandit.errors import ArgumentError, MissingExtraError
-from softbandit.policies.base import Steps
+from softbandit.policies.base import StepPolicy, Steps
 from softbandit.problems.problem import Problem
 from softbandit.problems.space_problem import SpaceProblem
 from softbandit.simulation.numpy_engine import NumpyEngine
@@ -55,7 +56,8 @@ def seconds_saved(step: Steps, trials: int, rounds: int) -> float:
 
 def entries(step: Steps) -> int:
     """Return the number of entries of the features that a round reads per trial."""
-    return max(1, sum(group.features.basis.size for group in step.model.groups))
+    assert isinstance(step, StepPolicy)
+    return max(1, sum(int(group.features.basis.size) for group in step.model.groups))
 
 
 @cache
@@ -70,16 +72,17 @@ def make_engine(engine: str, step: Steps, problem: Problem | SpaceProblem, round
     if engine == "numpy":
         return NumpyEngine(step, problem, options)
     assert isinstance(problem, Problem)
-    return _jax_engine().JaxEngine(step, problem, rounds, options)
+    compiled: Engine = _jax_engine().JaxEngine(step, problem, rounds, options)
+    return compiled
 
 
 def runs_on_host(engine: str) -> bool:
     """Return whether rounds are played by this machine's processor."""
-    return engine == "numpy" or _jax_engine().on_one_cpu()
+    return engine == "numpy" or bool(_jax_engine().on_one_cpu())
 
 
-def _jax_engine():  # type: ignore[no-untyped-def]  # the module; naming its type would import it
-    """Import the compiled engine: the one place that does."""
+def _jax_engine() -> Any:
+    """Import the module of the compiled engine: the one place that does."""
     try:
         from softbandit.simulation import jax_engine
     except ModuleNotFoundError as missing:

@@ -64,14 +64,14 @@ class JaxEngine:
     def _put(self, parts: Any) -> Any:
         """Send arrays to the device or, if there are several, to all, split along the axis of the arms."""
 
-        def sharding(array: Floats) -> jax.sharding.NamedSharding:
+        def sharding(array: Floats, mesh: jax.sharding.Mesh) -> jax.sharding.NamedSharding:
             over_arms = [i for i, size in enumerate(array.shape) if size == len(self._problem.arms)]
             names = (*[None] * over_arms[-1], "arms") if over_arms else ()
-            return jax.sharding.NamedSharding(self._mesh, jax.sharding.PartitionSpec(*names))
+            return jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec(*names))  # type: ignore[no-untyped-call]
 
         def put(part: Any) -> Any:
             array = _cast(part, self._dtype)
-            where = None if self._mesh is None else sharding(array)
+            where = None if self._mesh is None else sharding(array, self._mesh)
             return array if isinstance(array, jax.Array) else jax.device_put(array, where, may_alias=False)
 
         return jax.tree.map(put, parts)
@@ -89,7 +89,7 @@ class JaxEngine:
 @partial(jax.jit, static_argnums=(0, 1), donate_argnums=3)
 def _play(
     form: Form, keep: Sequence[str], numbers: Sequence[Floats], state: State, draws: Draws, noise: Draws
-) -> tuple[State, Columns]:
+) -> tuple[State, Any]:
     """Play one round per row of the draws."""
     step, problem = join(form, numbers)
     on_accelerator = accelerated()
@@ -157,7 +157,7 @@ def _with_width_tables(step: StepPolicy, rounds: int) -> StepPolicy:
 def _mesh(arms: int, size: int) -> jax.sharding.Mesh | None:
     """Return the devices to spread arrays over: as many as divide the arms, or None for a single one."""
     devices = jax.devices()
-    if size < SHARDED or jax.config.jax_default_device is not None:
+    if size < SHARDED or jax.config.values["jax_default_device"] is not None:
         return None
     count = next(k for k in range(len(devices), 0, -1) if arms % k == 0)
     return jax.sharding.Mesh(np.array(devices[:count]), ("arms",)) if count > 1 else None

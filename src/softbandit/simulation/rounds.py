@@ -44,6 +44,13 @@ def play_round(
     return after, Round(choice.arm, reward, cost, state.dual, *choice[1:], step.refuted(after))
 
 
+class Played(NamedTuple):
+    """What happened in a chunk of rounds."""
+
+    rounds: slice
+    blocks: list[Columns]  # of each block of trials
+
+
 @dataclass(frozen=True)
 class Options:
     """How to run, besides what."""

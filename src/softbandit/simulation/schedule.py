@@ -20,11 +20,11 @@ import numpy as np
 
 from softbandit.backend.random import WORDS_PER_BLOCK
 from softbandit.backend.shapes import Words
-from softbandit.policies.base import Policy, Stage, Steps
+from softbandit.policies.base import Policy, Stage, StepPolicy, Steps
 from softbandit.problems.problem import Problem
 from softbandit.problems.space_problem import SpaceProblem
 from softbandit.simulation.engine_choice import entries, make_engine, runs_on_host
-from softbandit.simulation.rounds import Columns, Engine, Options
+from softbandit.simulation.rounds import Engine, Options, Played
 
 BLOCK_TRIALS, BLOCK_BYTES = 64, 2**22  # at most, so that a core's caches hold them; the first for JAX only
 SPLIT_BYTES = 2**16  # at least: less is not worth a core of its own
@@ -40,13 +40,6 @@ class Limits(NamedTuple):
 
 CPU, ACCELERATOR = Limits(2**22, 2**27, 2**10), Limits(2**27, 2**36, 2**12)
 FEW = 64  # rounds, however long they take: each chunk has a fixed cost
-
-
-class Played(NamedTuple):
-    """What happened in a chunk of rounds."""
-
-    rounds: slice
-    blocks: list[Columns]  # of each block of trials
 
 
 def play_all(
@@ -104,6 +97,7 @@ def blocks_of_trials(engine: str, step: Steps, numbers: Sequence[int]) -> list[W
 
 def _trial_bytes(step: Steps) -> int:
     """Return what one trial's posteriors take at most: a root r x r, a mean per output and a variance over n arms."""
+    assert isinstance(step, StepPolicy)
     shapes = ((*group.features.basis.shape, len(group.outputs)) for group in step.model.groups)
     return sum(8 * (r * r + (k + 1) * n) for r, n, k in shapes)
 

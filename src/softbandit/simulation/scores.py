@@ -1,4 +1,4 @@
-"""How good a run was: regret, violation, and the optimum they are measured against."""
+"""Scores of a run: regret and violation, measured against the optimum."""
 
 from dataclasses import dataclass
 
@@ -23,7 +23,7 @@ class Scores:
     violation: Floats  # V = [sum g]_+
     positive_violation: Floats  # sum [g]_+
     violated_rounds: NDArray[np.int64]  # N: rounds with any g_i > 0
-    resolution: float = 0.0  # on a continuous domain: what the optimum behind strong_regret may be short, a round
+    resolution: float = 0.0  # on a continuous domain: error of the optimum behind strong_regret, per round
 
 
 def score(trace: Trace, problem: Problem | SpaceProblem) -> Scores:

@@ -35,7 +35,7 @@ def simulate(
     Parameters
     ----------
     trials
-        How many, or the numbers of the ones to run: trial 7 is the same alone (`trials=[7]`) as among 8,000.
+        How many, or which numbers: trial 7 is the same alone (`trials=[7]`) as among 8,000.
     seed
         Seed of all randomness, together with the trial's number. With one seed, all policies meet the same noise.
     engine
@@ -71,9 +71,7 @@ def simulate(
     blocks = blocks_of_trials(engine, step, numbers)
     record = Record(len(numbers), T, options.keep, policy, problem)
     for played in play_all(engine, policy, problem, blocks, T, options):
-        for i, block_columns in enumerate(played.blocks):
-            size = len(blocks[0])
-            record.write(slice(i * size, (i + 1) * size), played.rounds, block_columns)
+        record.write(played)
         if progress is not None:
             progress(played.rounds.stop - played.rounds.start)
     record.warn(policy, numbers)

@@ -15,10 +15,12 @@ from softbandit.simulation.simulator import round_count, simulate, trial_numbers
 from softbandit.simulation.trace import Trace
 from softbandit.simulation.worker_pool import connection, run_all
 
-BLOCK = 50  # trials that one task runs at most: more share the cost of a round, fewer are spread better
+BLOCK = 50  # trials per task, at most: more share the cost of a round, fewer spread better
 
 
 class Task(NamedTuple):
+    """Some trials of a run."""
+
     label: str
     policy: Policy
     problem: Problem
@@ -37,12 +39,12 @@ def sweep(
     engine: str = "auto",
     **options: Any,
 ) -> dict[str, Trace]:
-    """Simulate every run: the traces that `simulate` gives for each, to the bit.
+    """Simulate every run, and return the traces that `simulate` returns for each, to the bit.
 
     Parameters
     ----------
     runs
-        A label for each pair of policy and problem.
+        Pairs of policy and problem, by label.
     trials, seed, engine, options
         As in `simulate`.
     backend
@@ -52,7 +54,7 @@ def sweep(
     block
         Trials per task. By default 50, or fewer with NumPy's engine if some of the local processes would have none.
     progress
-        Called with the tasks done and their number, as they are done.
+        Called with the number of tasks done and their total, after each task.
 
     Examples
     --------
@@ -92,7 +94,7 @@ def _run(task: Task) -> Trace:
 
 
 def _joined(traces: Sequence[Trace]) -> Trace:
-    """One trace of the same run's blocks of trials."""
+    """Return one trace from the parts of a run."""
     first = vars(traces[0])
     arrays = {
         name: np.concatenate([getattr(trace, name) for trace in traces])

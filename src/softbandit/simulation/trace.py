@@ -12,7 +12,7 @@ from softbandit.backend.namespace import drop_single
 from softbandit.policies.base import Policy
 from softbandit.problems.problem import Problem
 from softbandit.problems.space_problem import SpaceProblem
-from softbandit.simulation.rounds import COLUMNS, Columns
+from softbandit.simulation.rounds import COLUMNS, Played
 
 Column: TypeAlias = Any
 """Numbers, or None."""
@@ -55,14 +55,18 @@ class Record:
         self._columns = {name: np.empty((*shape, *last_axes.get(name, ()))) for name in keep}
         self._refuted = np.zeros(trials, dtype=bool)
 
-    def write(self, trials: slice, rounds: slice, columns: Columns) -> None:
-        """Write what happened in these trials and rounds; copies that pad a block of trials are left out."""
-        arms = self._arms[trials, rounds]
-        arms[:] = columns["arms"][: len(arms)]
-        for name, column in self._columns.items():
-            column[trials, rounds] = columns[name][: len(arms)]
-        if "refuted" in columns:
-            self._refuted[trials] |= columns["refuted"][: len(arms)].any(axis=1)
+    def write(self, played: Played) -> None:
+        """Write what happened in a chunk of rounds; copies that pad the last block of trials are left out."""
+        first = 0
+        for columns in played.blocks:
+            trials = slice(first, first + len(columns["arms"]))
+            arms = self._arms[trials, played.rounds]
+            arms[:] = columns["arms"][: len(arms)]
+            for name, column in self._columns.items():
+                column[trials, played.rounds] = columns[name][: len(arms)]
+            if "refuted" in columns:
+                self._refuted[trials] |= columns["refuted"][: len(arms)].any(axis=1)
+            first = trials.stop
 
     def warn(self, policy: Policy, numbers: Sequence[int]) -> None:
         """Say once in which trials observations refuted the policy's settings."""

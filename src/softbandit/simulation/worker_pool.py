@@ -1,6 +1,6 @@
-"""Many independent tasks on the cores of this machine, or on a Dask or Ray cluster, by joblib.
+"""Many independent tasks on the cores of this machine, or on a Dask or Ray cluster, with joblib.
 
-A worker that is lost takes its tasks with it; they are run again, on workers that are left.
+The tasks of a lost worker are run again on the workers that are left.
 """
 
 import logging
@@ -16,7 +16,7 @@ Task = TypeVar("Task")
 Result = TypeVar("Result")
 Connection = AbstractContextManager[Any]
 
-RETRIES = 3  # times that lost tasks are run again
+RETRIES = 3  # of lost tasks
 WAIT = 10  # seconds for a cluster to answer
 LOST = {
     "TerminatedWorkerError",
@@ -28,16 +28,16 @@ LOST = {
     "NodeDiedError",
     "OutOfMemoryError",
 }
-"""What joblib, Dask and Ray raise when a worker is gone, by name: none of them need be installed."""
+"""Names of the errors that joblib, Dask and Ray raise if a worker is lost: none of them need be installed."""
 
 
 def run_all(
     function: Callable[[Task], Result], tasks: Sequence[Task], backend: str = "local", jobs: int = 1
 ) -> Iterator[tuple[int, Result]]:
-    """(number of the task, function(task)) of each, as they are done.
+    """Iterate over (number of the task, function(task)), in order of completion.
 
-    `backend` is "local", "dask://HOST:PORT" or "ray://HOST:PORT" ("ray://auto" for one that
-    runs on this machine). Locally, `jobs` processes are used, or this one if it is 1.
+    `backend` is "local", "dask://HOST:PORT" or "ray://HOST:PORT" ("ray://auto" for a cluster
+    on this machine). Locally, `jobs` processes are used, or this one if it is 1.
     """
     connect = connection(backend)
     if backend == "local" and (jobs == 1 or len(tasks) < 2):
@@ -62,13 +62,13 @@ def run_all(
 
 
 def _submit(function: Callable[[Any], Any], tasks: Sequence[tuple[int, Any]], jobs: int) -> Iterator[tuple[int, Any]]:
-    """Results as they are done or, where a backend cannot give them so, in waves of a few tasks a worker."""
+    """Iterate over results as they arrive or, if a backend cannot do that, in waves of two tasks per worker."""
     from joblib import Parallel, delayed, effective_n_jobs
     from joblib.parallel import get_active_backend
 
     calls = [delayed(_numbered)(function, index, task) for index, task in tasks]
     if get_active_backend()[0].supports_return_generator:
-        with warnings.catch_warnings():  # a worker that has grown large is replaced, which is no news
+        with warnings.catch_warnings():  # joblib replaces a worker whose memory has grown
             warnings.filterwarnings("ignore", "A worker stopped while some jobs", UserWarning)
             yield from Parallel(n_jobs=jobs, return_as="generator_unordered", batch_size=1)(calls)
         return
@@ -83,13 +83,14 @@ def _numbered(function: Callable[[Any], Any], index: int, task: Any) -> tuple[in
 
 
 def _is_loss(error: BaseException) -> bool:
-    """Whether a worker was lost, rather than a task refused."""
+    """Return whether a worker was lost, rather than a task failed."""
     chain = [error, error.__cause__, error.__context__]
-    return any(kind.__name__ in LOST for each in chain if each is not None for kind in type(each).__mro__)
+    kinds = (kind for link in chain if link is not None for kind in type(link).__mro__)
+    return any(kind.__name__ in LOST for kind in kinds)
 
 
 def connection(backend: str) -> Callable[[], Connection]:
-    """How to reach the workers; a name that is none is refused."""
+    """Return the context in which joblib reaches the workers; refuse an unknown backend."""
     scheme, _, address = backend.partition("://")
     if not (backend == "local" or (scheme in ("dask", "ray") and address)):
         remedy = "For example dask://127.0.0.1:8786."
@@ -117,7 +118,7 @@ def _dask(address: str) -> Iterator[None]:
         raise MissingExtraError.of_extra("distributed", "dask") from None
     from joblib import parallel_config
 
-    knock("Dask scheduler", address, "dask scheduler; dask worker ADDRESS")
+    check_address("Dask scheduler", address, "dask scheduler; dask worker ADDRESS")
     with Client(f"tcp://{address}", timeout=WAIT) as client:
         try:
             client.wait_for_workers(1, timeout=WAIT)
@@ -138,7 +139,7 @@ def _ray(address: str) -> Iterator[None]:
     from joblib import parallel_config
 
     if address != "auto":
-        knock("Ray cluster", address, "ray start --head")
+        check_address("Ray cluster", address, "ray start --head")
     try:
         ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR)
     except ConnectionError:
@@ -151,8 +152,8 @@ def _ray(address: str) -> Iterator[None]:
         ray.shutdown()
 
 
-def knock(what: str, address: str, start: str) -> None:
-    """Refuse an address where nobody listens now, rather than after the minutes that a client would wait."""
+def check_address(what: str, address: str, start: str) -> None:
+    """Refuse an address that does not answer at once; a client would wait for minutes."""
     host, _, port = address.rpartition(":")
     try:
         socket.create_connection((host, int(port)), timeout=WAIT).close()
