@@ -105,7 +105,7 @@ class SafePolicy(Seeded):
         return expanders
 
     def _may_expand(self, state: State, low: OutputsPerArm, S: ArmMask) -> ArmMask:
-        """Return the arms x whose lowest costs l_i(x), if observed, would put some x' outside S below 0 by every u_i."""
+        """Return the arms x whose lowest costs l_i(x), if observed, would make some x' outside S safe."""
         xp = namespace(low)
         mean = self.model.mean(state.posterior)
         expanders = xp.zeros_like(S)
@@ -155,7 +155,7 @@ def distances(X: Floats, Y: Floats) -> Floats:
 
 
 def steepness(kernel: Kernel, arms: Floats) -> float:
-    """Return the largest slope between two arms of a function of norm 1: max sqrt(k(x,x) + k(y,y) - 2 k(x,y)) / |x - y|."""
+    """Return the largest slope of a function of norm 1: max sqrt(k(x, x) + k(y, y) - 2 k(x, y)) / |x - y| over arms."""
     diag, size = kernel.diag(arms), max(1, BLOCK_NUMBERS // len(arms))
     largest = 0.0
     for first in range(0, len(arms), size):
