@@ -31,7 +31,7 @@ class Operations(Protocol):
     def normal_quantile(self, p: Floats) -> Floats: ...
 
 
-def operations(x: Floats) -> Operations:
+def operations(x: Floats | Bools) -> Operations:
     """Return the operations for x's engine."""
     if type(x) is np.ndarray:
         return numpy_operations

@@ -36,7 +36,7 @@ def pick(candidates: ArmMask, uniform: PerTrial | None) -> ArmIndex:
     if uniform is None:
         first: ArmIndex = candidates.argmax(axis=1)
         return first
-    xp, ops = namespace(candidates), operations(uniform)
+    xp, ops = namespace(candidates), operations(candidates)
     trials, n = candidates.shape
     side = math.isqrt(n - 1) + 1
     padding = xp.zeros((trials, side * side - n), dtype=bool)
