@@ -3,7 +3,7 @@
 import numpy as np
 
 import softbandit as sb
-from softbandit.backend.operations import log_normal_cdf, normal_cdf, normal_pdf
+from softbandit.backend.engine_operations import log_normal_cdf, normal_cdf, normal_pdf
 from softbandit.domains.search import Objective, search
 from softbandit.gp.exact import Exact
 

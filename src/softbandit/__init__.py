@@ -2,8 +2,8 @@
 
 from softbandit import baselines, data, problems, theory
 from softbandit.agent import Agent, Decision, HorizonWarning
-from softbandit.backend.namespace import namespace
 from softbandit.backend.random import DrawCount, Draws
+from softbandit.backend.vocabulary import namespace
 from softbandit.domains.parameters import Categorical, Float, Integer, LogFloat
 from softbandit.domains.spaces import Box, Space
 from softbandit.errors import (

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from softbandit import agent_file, validation
-from softbandit.backend.namespace import drop_single
 from softbandit.backend.random import POLICY, Draws, draw
 from softbandit.backend.shapes import Floats
+from softbandit.backend.vocabulary import drop_single
 from softbandit.domains.spaces import Domain
 from softbandit.errors import ArgumentError, DecisionError, FeedbackError, FileError, Words
 from softbandit.gp.pivoted_cholesky import Features

@@ -10,10 +10,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from softbandit.backend.namespace import Namespace, namespace
-from softbandit.backend.operations import operations
+from softbandit.backend.engine_operations import operations
 from softbandit.backend.random import DrawCount, Draws, uniform
 from softbandit.backend.shapes import Words
+from softbandit.backend.vocabulary import Namespace, namespace
 
 MULTIPLIERS = 0xD2E7470EE14C6C93, 0xCA5A826395121157
 WEYL = 0x9E3779B97F4A7C15, 0xBB67AE8584CAA73B

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from softbandit.backend.operations import operations
+from softbandit.backend.engine_operations import operations
 from softbandit.backend.shapes import Floats, Words
 
 POLICY, PROBLEM = 0, 1

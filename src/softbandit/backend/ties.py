@@ -5,9 +5,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from softbandit.backend.namespace import at_arm, namespace, row_numbers
-from softbandit.backend.operations import operations
+from softbandit.backend.engine_operations import operations
 from softbandit.backend.shapes import ArmIndex, ArmMask, PerArm, PerTrial
+from softbandit.backend.vocabulary import at_arm, namespace, row_numbers
 
 TIE = 1e-12
 """Values this close to the maximum, relative to the terms they are sums of, tie with it."""

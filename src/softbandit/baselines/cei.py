@@ -4,10 +4,10 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
-from softbandit.backend.namespace import namespace, restrict
-from softbandit.backend.operations import operations
+from softbandit.backend.engine_operations import operations
 from softbandit.backend.random import Draws
 from softbandit.backend.shapes import ArmMask, PerArm
+from softbandit.backend.vocabulary import namespace, restrict
 from softbandit.policies.base import About, Choice, State, StepPolicy
 
 TINY = 1e-300  # in place of a standard deviation of 0

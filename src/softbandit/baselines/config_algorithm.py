@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from softbandit.backend.namespace import namespace
 from softbandit.backend.random import Draws
 from softbandit.backend.shapes import ArmMask, Bools
+from softbandit.backend.vocabulary import namespace
 from softbandit.baselines.feasible_best import feasible_or_least_violating
 from softbandit.errors import InfeasibleError, SoftbanditError, Words
 from softbandit.policies.base import About, Choice, State, StepPolicy

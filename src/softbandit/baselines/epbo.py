@@ -4,10 +4,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from softbandit import validation
-from softbandit.backend.namespace import namespace
 from softbandit.backend.random import Draws
 from softbandit.backend.shapes import ArmMask
 from softbandit.backend.traced_fields import Traced
+from softbandit.backend.vocabulary import namespace
 from softbandit.errors import ArgumentError
 from softbandit.policies.base import About, Choice, State, StepPolicy
 from softbandit.policies.dual_settings import slater_margin

@@ -6,10 +6,10 @@ from typing import ClassVar
 import numpy as np
 
 from softbandit import validation
-from softbandit.backend.namespace import namespace, weighted_sum
 from softbandit.backend.random import Draws
 from softbandit.backend.shapes import ArmMask, PerCost, PerTrial
 from softbandit.backend.traced_fields import Traced
+from softbandit.backend.vocabulary import namespace, weighted_sum
 from softbandit.policies.base import About, Choice, State, StepPolicy
 
 

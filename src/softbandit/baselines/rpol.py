@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from softbandit.backend.namespace import namespace, weighted_sum
 from softbandit.backend.random import Draws
 from softbandit.backend.shapes import ArmMask, PerCost
+from softbandit.backend.vocabulary import namespace, weighted_sum
 from softbandit.policies.base import About, Choice, State, StepPolicy
 
 

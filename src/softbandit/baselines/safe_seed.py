@@ -7,9 +7,9 @@ from typing import ClassVar
 import numpy as np
 
 from softbandit import validation
-from softbandit.backend.namespace import namespace
 from softbandit.backend.shapes import Bools
 from softbandit.backend.traced_fields import HostOnly, Traced
+from softbandit.backend.vocabulary import namespace
 from softbandit.errors import SafeSeedError, SoftbanditError, Words
 from softbandit.policies.base import State, StepPolicy
 

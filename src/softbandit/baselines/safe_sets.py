@@ -22,10 +22,10 @@ from typing import NamedTuple
 import numpy as np
 
 from softbandit import validation
-from softbandit.backend.namespace import namespace, restrict
 from softbandit.backend.random import Draws
 from softbandit.backend.shapes import ArmMask, Floats, OutputsPerArm, PerCost, PerTrial
 from softbandit.backend.traced_fields import HostOnly, Traced
+from softbandit.backend.vocabulary import namespace, restrict
 from softbandit.baselines.safe_seed import Seeded
 from softbandit.errors import ArgumentError
 from softbandit.gp.kernels import Kernel

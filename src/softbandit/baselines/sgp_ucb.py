@@ -7,12 +7,12 @@ from typing import ClassVar
 import numpy as np
 
 from softbandit import validation
-from softbandit.backend.namespace import namespace, restrict
-from softbandit.backend.operations import operations
+from softbandit.backend.engine_operations import operations
 from softbandit.backend.random import DrawCount, Draws
 from softbandit.backend.shapes import ArmMask, Floats
 from softbandit.backend.ties import pick
 from softbandit.backend.traced_fields import HostOnly, Traced
+from softbandit.backend.vocabulary import namespace, restrict
 from softbandit.baselines.safe_seed import Seeded
 from softbandit.errors import ArgumentError, Words
 from softbandit.policies.base import About, Choice, State

@@ -4,11 +4,11 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from softbandit import validation
-from softbandit.backend.namespace import namespace, restrict
-from softbandit.backend.operations import operations
+from softbandit.backend.engine_operations import operations
 from softbandit.backend.random import Draws
 from softbandit.backend.shapes import ArmMask
 from softbandit.backend.traced_fields import HostOnly, Traced
+from softbandit.backend.vocabulary import namespace, restrict
 from softbandit.baselines.safe_sets import SafePolicy
 from softbandit.policies.base import About, Choice, State
 

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from softbandit.backend.namespace import namespace
 from softbandit.backend.shapes import ArmIndex, Bools, Floats, Ints
 from softbandit.backend.traced_fields import HostOnly, Traced
+from softbandit.backend.vocabulary import namespace
 from softbandit.errors import KernelError, Words
 from softbandit.gp.kernels import Kernel
 

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import Protocol
 
-from softbandit.backend.namespace import namespace
 from softbandit.backend.shapes import Floats, OutputsPerArm
+from softbandit.backend.vocabulary import namespace
 from softbandit.errors import ArgumentError, Words
 from softbandit.gp import weight_space
 from softbandit.gp.pivoted_cholesky import Features

@@ -12,10 +12,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from softbandit.backend.namespace import namespace
 from softbandit.backend.random import DrawCount, Draws
 from softbandit.backend.shapes import ArmIndex, Floats, Ints, OutputsPerArm, PerArm, PerOutput
 from softbandit.backend.traced_fields import HostOnly, Traced
+from softbandit.backend.vocabulary import namespace
 from softbandit.errors import ArgumentError
 from softbandit.gp import weight_space
 from softbandit.gp.kernels import Kernel

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, Self
 import numpy as np
 
 from softbandit import validation
-from softbandit.backend.namespace import at_arm, namespace, restrict
 from softbandit.backend.random import DrawCount, Draws
 from softbandit.backend.shapes import ArmIndex, ArmMask, Bools, Floats, OutputsPerArm, PerArm, PerCost, PerTrial
 from softbandit.backend.ties import best_arm
 from softbandit.backend.traced_fields import HostOnly, Traced
+from softbandit.backend.vocabulary import at_arm, namespace, restrict
 from softbandit.domains.spaces import FINITE_LIMIT, Domain, Space
 from softbandit.errors import ArgumentError, SoftbanditError
 from softbandit.model.finite import FiniteModel

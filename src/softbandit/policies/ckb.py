@@ -8,11 +8,11 @@ from typing import ClassVar
 import numpy as np
 
 from softbandit.backend.blas_threads import one_thread
-from softbandit.backend.namespace import drop_single, namespace, restrict, weighted_sum
 from softbandit.backend.random import Draws
 from softbandit.backend.shapes import ArmIndex, ArmMask, Floats, OutputsPerArm, PerArm, PerCost, PerTrial
 from softbandit.backend.ties import best_arm
 from softbandit.backend.traced_fields import Traced
+from softbandit.backend.vocabulary import drop_single, namespace, restrict, weighted_sum
 from softbandit.domains.search import Objective, accuracy, search
 from softbandit.gp.exact import Anchored
 from softbandit.model.continuous import Field, generator

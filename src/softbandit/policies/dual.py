@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from softbandit import validation
-from softbandit.backend.namespace import namespace
 from softbandit.backend.shapes import Floats, PerCost
 from softbandit.backend.traced_fields import Traced
+from softbandit.backend.vocabulary import namespace
 
 
 class Dual(Protocol):

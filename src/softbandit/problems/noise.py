@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 
 from softbandit import validation
-from softbandit.backend.namespace import namespace
 from softbandit.backend.random import DrawCount, Draws
 from softbandit.backend.shapes import ArmIndex, Floats, PerOutput
 from softbandit.backend.traced_fields import Traced
+from softbandit.backend.vocabulary import namespace
 from softbandit.errors import ArgumentError, Words
 
 

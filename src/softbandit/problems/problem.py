@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from softbandit import validation
-from softbandit.backend.namespace import drop_single, namespace
 from softbandit.backend.random import DrawCount, Draws
 from softbandit.backend.shapes import ArmIndex, ArmMask, Floats, Ints, PerCost, PerTrial
 from softbandit.backend.traced_fields import HostOnly, Traced
+from softbandit.backend.vocabulary import drop_single, namespace
 from softbandit.errors import ArgumentError, Words
 from softbandit.gp.kernels import Kernel
 from softbandit.policies.dual_settings import slater_margin

@@ -8,9 +8,9 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from softbandit import validation
-from softbandit.backend.namespace import drop_single
 from softbandit.backend.random import DrawCount, Draws
 from softbandit.backend.shapes import Floats, PerCost, PerTrial
+from softbandit.backend.vocabulary import drop_single
 from softbandit.domains.search import Objective, search
 from softbandit.domains.spaces import Box, Domain
 from softbandit.errors import ArgumentError, InfeasibleError, Words

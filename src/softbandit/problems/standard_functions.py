@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from softbandit import validation
-from softbandit.backend.namespace import drop_single
 from softbandit.backend.shapes import Floats
+from softbandit.backend.vocabulary import drop_single
 from softbandit.domains.parameters import Float, Integer
 from softbandit.domains.spaces import Box, Domain, Space
 from softbandit.gp.kernels import Matern

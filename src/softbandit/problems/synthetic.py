@@ -3,8 +3,8 @@
 import numpy as np
 
 from softbandit import validation
-from softbandit.backend.namespace import drop_single
 from softbandit.backend.shapes import Floats
+from softbandit.backend.vocabulary import drop_single
 from softbandit.errors import InfeasibleError, Words
 from softbandit.gp.kernels import Kernel, SquaredExponential
 from softbandit.problems.noise import Noise, as_noise

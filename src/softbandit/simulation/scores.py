@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from softbandit.backend.namespace import drop_single
 from softbandit.backend.shapes import Floats
+from softbandit.backend.vocabulary import drop_single
 from softbandit.errors import ArgumentError, Words
 from softbandit.problems.problem import Problem
 from softbandit.problems.space_problem import SpaceProblem, optimum_on

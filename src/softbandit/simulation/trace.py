@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from softbandit.backend.namespace import drop_single
+from softbandit.backend.vocabulary import drop_single
 from softbandit.policies.base import Policy
 from softbandit.problems.problem import Problem
 from softbandit.problems.space_problem import SpaceProblem

@@ -1,6 +1,6 @@
 import numpy as np
 
-from softbandit.backend.namespace import drop_single, namespace
+from softbandit.backend.vocabulary import drop_single, namespace
 
 
 def test_the_namespace_of_a_numpy_array_is_numpy():

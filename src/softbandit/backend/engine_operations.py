@@ -1,0 +1,57 @@
+"""Operations that NumPy and JAX need written differently: eager here, traced in `jax_operations`."""
+
+from collections.abc import Callable
+from typing import TypeVar
+
+import numpy as np
+
+from softbandit.backend.shapes import ArmIndex, ArmMask, Bools, Floats, Ints
+
+T = TypeVar("T")
+
+
+class Operations:
+    """The operations on NumPy's arrays. SciPy is imported on first use: `import softbandit` stays fast."""
+
+    def branch(self, condition: bool | Bools, then: Callable[[], T], otherwise: Callable[[], T]) -> T:
+        """Return then() or otherwise(), on a condition that is the same in all trials."""
+        return then() if condition else otherwise()
+
+    def first_max(self, x: Floats) -> ArmIndex:
+        """Return the argmax of each row of x (b, n), the first if there are several."""
+        return np.asarray(x.argmax(axis=1))
+
+    def running_sum(self, counts: Ints) -> Ints:
+        """Return the cumulative sums of each row of counts (b, n)."""
+        return np.cumulative_sum(counts, axis=1)
+
+    def resolve_ties(self, candidates: ArmMask, argmax: ArmIndex, break_ties: Callable[[], ArmIndex]) -> ArmIndex:
+        """Return `argmax` if every trial has a single candidate, else `break_ties()`."""
+        return argmax if np.count_nonzero(candidates) == len(candidates) else break_ties()
+
+    def normal_cdf(self, x: Floats) -> Floats:
+        from scipy.special import ndtr
+
+        return np.asarray(ndtr(x))
+
+    def log_normal_cdf(self, x: Floats) -> Floats:
+        from scipy.special import log_ndtr
+
+        return np.asarray(log_ndtr(x))
+
+    def normal_quantile(self, p: Floats) -> Floats:
+        from scipy.special import ndtri
+
+        return np.asarray(ndtri(p))
+
+
+NUMPY = Operations()
+
+
+def operations(x: Floats | Bools) -> Operations:
+    """Return the operations for x's engine."""
+    if type(x) is np.ndarray:
+        return NUMPY
+    from softbandit.backend.jax_operations import JAX
+
+    return JAX
