@@ -28,7 +28,7 @@ def test_every_file_that_the_map_names_exists(path):
     assert (folder / path).exists()
 
 
-@pytest.mark.parametrize(("path", "name"), re.findall(r"`([\w/]+\.py)`: `([\w.]+)`", PAGE))
+@pytest.mark.parametrize(("path", "name"), re.findall(r"`([\w/]+\.py)`:\s`([\w.]+)`", PAGE))
 def test_every_function_that_the_map_names_is_in_its_file(path, name):
     source = (ROOT / "src" / "softbandit" / path).read_text()
     assert all(re.search(rf"(?:def|class) {part}\b", source) for part in name.split("."))
