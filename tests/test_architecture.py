@@ -21,13 +21,6 @@ def test_the_transitive_reduction_keeps_what_does_not_follow_from_the_rest():
     assert SCRIPT["without_implied"](edges) == {("a", "b"), ("b", "c"), ("c", "d"), ("b", "e")}
 
 
-@pytest.mark.parametrize("path", sorted(set(re.findall(r"`((?:tests/)?[\w/]+\.py)`", PAGE))))
-def test_every_file_that_the_map_names_exists(path):
-    """Paths are those of the source, unless they begin with tests/."""
-    folder = ROOT if path.startswith(("tests/", "docs/", "benchmarks/")) else ROOT / "src" / "softbandit"
-    assert (folder / path).exists()
-
-
 @pytest.mark.parametrize(("path", "name"), re.findall(r"`([\w/]+\.py)`:\s`([\w.]+)`", PAGE))
 def test_every_function_that_the_map_names_is_in_its_file(path, name):
     source = (ROOT / "src" / "softbandit" / path).read_text()
