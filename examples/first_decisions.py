@@ -1,10 +1,10 @@
-"""A radio picks its power: as much throughput as possible, on a limited average energy."""
+"""A radio chooses its power: as much throughput as possible, within a limit on the average energy."""
 
 import numpy as np
 
 import softbandit as sb
 
-BUDGET = 0.4  # average energy a round
+BUDGET = 0.4  # average energy per round
 power = np.linspace(0, 1, 50)[:, None]
 rng = np.random.default_rng(0)
 
@@ -29,6 +29,7 @@ for _ in range(policy.horizon):
     energy.append(p)
     agent.tell(decision, reward=throughput[-1], cost=energy[-1] - BUDGET)
 
-print(f"throughput {np.mean(throughput):.2f} bits a round; all power would give {np.log2(8):.2f}")
-print(f"energy     {np.mean(energy):.3f} a round, of a budget of {BUDGET}")
-print(f"last 100   {np.mean(energy[-100:]):.3f} a round; an energy unit is now priced {agent.dual:.2f}")
+best, peak = np.log2(1 + 7 * BUDGET), np.log2(1 + 7)  # throughput is concave, so constant power is best
+print(f"throughput    {np.mean(throughput):.2f} bits per round; the budget allows {best:.2f}, full power {peak:.2f}")
+print(f"energy        {np.mean(energy):.3f} per round, with a budget of {BUDGET}")
+print(f"last 100      {np.mean(energy[-100:]):.3f} per round; the price of a unit of energy is now {agent.dual:.2f}")

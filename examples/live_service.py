@@ -1,4 +1,4 @@
-"""A service tunes itself: feedback comes late and out of order, and the process restarts in the middle.
+"""A service tunes itself: feedback comes late and out of order, and the process restarts halfway.
 
 Reward is minus the cost of the machines; the constraint is that at most 5% of requests are slow.
 """
@@ -15,7 +15,7 @@ features = configurations / configurations.max(axis=0)
 
 
 def serve(replicas, cpu):
-    """One interval: money spent, and the share of requests that were slow."""
+    """Return the money spent in one interval, and the share of requests that were slow."""
     load = 12.0 / (replicas * (0.5 + cpu))
     slow = 1 / (1 + np.exp(-6 * (load - 1.2)))
     return 0.05 * replicas * (0.4 + cpu), rng.binomial(200, slow) / 200
@@ -30,7 +30,7 @@ policy = sb.CKB(
     noise=0.05,
     horizon=1200,
     slater=LIMIT,
-    slack=0.01,  # aim at 4%, to make up for the time of learning
+    slack=0.01,  # aim at 4%, to compensate for violations while learning
     width_scale=0.1,
 )
 agent = sb.Agent(policy, seed=0)
@@ -39,7 +39,7 @@ waiting, money, slow = [], [], []
 for interval in range(1200):
     decision = agent.ask()
     waiting.append((decision, *serve(*configurations[decision.arm])))
-    if len(waiting) == 3:  # measurements of three intervals arrive together, the latest first
+    if len(waiting) == 3:  # the measurements of three intervals arrive together, the latest first
         for decision, spent, share in reversed(waiting):
             agent.tell(decision, reward=-spent, cost=share - LIMIT)
             money.append(spent)
@@ -51,5 +51,5 @@ for interval in range(1200):
 
 print(f"first 100 intervals: {np.mean(money[:100]):.2f} spent, {np.mean(slow[:100]):.1%} slow")
 print(f"last 100 intervals:  {np.mean(money[-100:]):.2f} spent, {np.mean(slow[-100:]):.1%} slow")
-print(f"over all:            {np.mean(money):.2f} spent, {np.mean(slow):.1%} slow (limit {LIMIT:.0%})")
-print("last: {:.0f} replicas with {:g} CPU each".format(*configurations[decision.arm]))
+print(f"all intervals:       {np.mean(money):.2f} spent, {np.mean(slow):.1%} slow (limit {LIMIT:.0%})")
+print("last choice:         {:.0f} replicas with {:g} CPU each".format(*configurations[decision.arm]))

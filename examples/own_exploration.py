@@ -1,4 +1,7 @@
-"""An exploration of your own, compared with the built-in ones on the same noise."""
+"""An exploration of your own, compared with the built-in ones on the same noise.
+
+It is a pure function of its arguments, so `engine="auto"` can compile it with JAX.
+"""
 
 from dataclasses import dataclass
 
@@ -7,7 +10,7 @@ import softbandit as sb
 
 @dataclass(frozen=True)
 class Sometimes:
-    """UCB in a random share of the rounds, greedy in the others."""
+    """UCB in a random share of the rounds, the mean in the others."""
 
     share: float
 

@@ -1,15 +1,15 @@
 """Appendix D of the paper: the cost estimate is not independent of the virtual queue.
 
-Over all runs the estimate of the cost at Slater's arm is optimistic, below the true cost,
-in most. Among the runs in which the queue is long it is so less often and by less: a long
-queue tells of a history in which costs came out high. So a drift that is negative on
-average may not be, given the queue, and the standard lemma does not apply.
+In most runs the estimate of the cost at Slater's arm is optimistic, that is, below the true
+cost. Among the runs with a long queue it is optimistic less often and by less: a long queue is
+evidence of high observed costs. So a drift that is negative on average may not be negative given
+the queue, and the standard lemma does not apply.
 """
 
 import numpy as np
-from softbandit.backend.arrays import POLICY, PROBLEM, draw
 
 import softbandit as sb
+from softbandit.backend.random import POLICY, PROBLEM, draw
 
 TRIALS, ROUNDS = 20_000, 25
 
@@ -30,13 +30,13 @@ slater_arm = int(problem.cost.argmin())
 state = policy.init(TRIALS)
 draws = draw(policy.draws(), 0, range(TRIALS), 0, ROUNDS, POLICY)
 noise = draw(problem.draws(), 0, range(TRIALS), 0, ROUNDS, PROBLEM)
-for own, eta in zip(draws.rounds(), noise.rounds(), strict=True):
-    choice = policy.decide(state, own)
-    state = policy.update(state, choice, *problem.observe(choice.arm, eta))
+for round_draws, round_noise in zip(draws.rounds(), noise.rounds(), strict=True):
+    choice = policy.decide(state, round_draws)
+    state = policy.update(state, choice, *problem.observe(choice.arm, round_noise))
 
 queue = state.dual[:, 0]
-estimates = policy.model.estimate(state.posterior, ROUNDS + 1, own)[:, 1, slater_arm]
-gap = np.clip(estimates, -1, 1) - problem.cost[slater_arm]  # at most 0 where it is optimistic
+estimates = policy.model.estimate(state.posterior, ROUNDS + 1, round_draws)[:, 1, slater_arm]
+gap = np.clip(estimates, -1, 1) - problem.cost[slater_arm]  # at most 0 if the estimate is optimistic
 quantiles = np.quantile(queue, [0.5, 0.9, 0.99])
 
 print(f"{TRIALS:,} runs after {ROUNDS} rounds; the cost at Slater's arm is {problem.cost[slater_arm]:.2f}")

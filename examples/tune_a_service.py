@@ -1,6 +1,6 @@
-"""Tune a service's knobs while it runs: throughput is the reward, latency above 100 ms the cost.
+"""Tune a service's settings while it runs: throughput is the reward, latency above 100 ms the cost.
 
-Neither the kernel nor any bound is known; `Practical` learns them as it goes.
+Neither the kernel nor any bound is known; `Practical` learns them from the measurements.
 """
 
 import numpy as np
@@ -17,7 +17,7 @@ SPACE = sb.Space(
 
 
 def measure(threads, batch, codec, rng):
-    """Throughput in requests a second, and milliseconds of latency."""
+    """Return the throughput in requests per second, and the latency in milliseconds."""
     gain = {"none": 1.0, "fast": 1.15, "small": 0.9}[codec]
     throughput = 1000 * gain * np.log1p(threads) * batch**0.35 / (1 + 0.02 * threads)
     latency = 15 + 0.6 * batch + 1.2 * threads * (1 + (codec == "small"))
@@ -38,7 +38,7 @@ def main():
     print(f"all rounds:      {np.mean(throughputs):6.0f} requests/s at {np.mean(latencies):4.0f} ms")
     print(f"first 20 rounds: {np.mean(throughputs[:20]):6.0f} requests/s at {np.mean(latencies[:20]):4.0f} ms")
     print(f"last 20 rounds:  {np.mean(throughputs[-20:]):6.0f} requests/s at {np.mean(latencies[-20:]):4.0f} ms")
-    print("last setting:", {name: v if isinstance(v, (int, str)) else round(v) for name, v in decision.values.items()})
+    print("last setting:", {key: v if isinstance(v, (int, str)) else round(v) for key, v in decision.values.items()})
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
-"""Everything a reader may copy is run: the README's and the guides' Python, and every example."""
+"""Run everything a reader may copy: the Python in the README and the guides, and every example."""
 
 import contextlib
+import importlib.util
 import io
 import re
 import runpy
@@ -12,12 +13,15 @@ from softbandit.baselines import POLICIES
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+TEXTS = [*PAGES, ROOT / "CONTRIBUTING.md"]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+
+every_text = pytest.mark.parametrize("page", TEXTS, ids=lambda page: page.name)
 
 
 @pytest.fixture(scope="module")
 def printed(tmp_path_factory):
-    """What each example prints, by name."""
+    """Return the output of each example, by name."""
     outputs = {}
     for example in EXAMPLES:
         with contextlib.chdir(tmp_path_factory.mktemp("examples")), contextlib.redirect_stdout(io.StringIO()) as out:
@@ -27,7 +31,7 @@ def printed(tmp_path_factory):
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.name)
-def test_an_example_runs(example, printed):
+def test_an_example_runs_and_prints_something(example, printed):
     assert printed[example.name]
 
 
@@ -46,13 +50,29 @@ def test_the_python_of_a_page_runs_and_prints_what_the_page_shows(page, tmp_path
         assert any(block in output for output in outputs), block
 
 
-def test_the_page_of_competitors_names_them_all():
+def test_the_page_of_competitors_names_every_policy():
     page = (ROOT / "docs" / "baselines.md").read_text()
     assert all(name in page for name in POLICIES)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_links_to_files_lead_somewhere(page):
+@pytest.mark.parametrize("page", [*TEXTS, ROOT / "CHANGELOG.md"], ids=lambda page: page.name)
+def test_links_to_files_exist(page):
     for target in re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text()):
         if "://" not in target:
             assert (page.parent / target).exists(), target
+
+
+@every_text
+def test_python_files_that_a_page_names_exist(page):
+    """Paths are relative to the repository or to the source."""
+    for path in re.findall(r"`(?:python )?([\w/]+/\w+\.py)\b", page.read_text()):
+        assert any((folder / path).exists() for folder in (ROOT, ROOT / "src" / "softbandit")), path
+
+
+@every_text
+def test_modules_that_a_page_names_exist(page):
+    """`softbandit.theory.certify` is in a module, or is one."""
+    for name in re.findall(r"`(softbandit(?:\.\w+)+)", page.read_text()):
+        package, _, last = name.rpartition(".")
+        module = importlib.import_module(package)
+        assert hasattr(module, last) or importlib.util.find_spec(name), name
