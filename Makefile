@@ -3,7 +3,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: reproduce demo test bench clean
+.PHONY: reproduce demo check test bench clean
 
 # The paper's experiments, figures and claims: out/reproduce/index.html. OPTIONS=--quick for a short run.
 reproduce: .venv/reproduce.stamp
@@ -12,14 +12,22 @@ reproduce: .venv/reproduce.stamp
 demo: .venv/demo.stamp
 	$(BIN)/softbandit demo
 
-test: .venv/test.stamp
+# What to run while working: lint, types, import layers, and the fast tests, which need only the core install.
+check: .venv/test.stamp lint
+	$(BIN)/python -m pytest -q -m "not extra and not slow" tests
+
+# The whole check: also slow tests, optional packages, doctests, the Python in the docs, and every example.
+test: .venv/test.stamp lint
+	$(BIN)/python -m pytest
+
+.PHONY: lint
+lint: .venv/test.stamp
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/python -m pytest
 
-# Prints what is quick; docs/performance.md says how its own figures are made.
+# Prints what is quick to measure; docs/performance.md says how its own figures are made.
 bench: .venv/test.stamp
 	$(BIN)/python benchmarks/core.py
 	$(BIN)/python benchmarks/theory.py
