@@ -51,7 +51,7 @@ class ConstrainedEI(StepPolicy):
         odds = -mu_g / xp.where(sigma_g == 0, TINY, sigma_g)
         chance = xp.sum(ops.log_normal_cdf(odds), axis=1)  # ln prod_i P(g_i <= 0): the product may underflow
         value = xp.where(known, ei * xp.exp(chance), chance)
-        return self._play_best(value, mu_f, mu_g, among, draws)  # x_t
+        return self._choice(self._best(restrict(value, among), draws), mu_f, mu_g)  # x_t
 
 
 def _normal_pdf(x: PerArm) -> PerArm:

@@ -4,12 +4,11 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from softbandit import validation
-from softbandit.backend.random import Draws
-from softbandit.backend.shapes import ArmMask
+from softbandit.backend.shapes import OutputsPerArm, PerArm
 from softbandit.backend.traced_fields import Traced
 from softbandit.backend.vocabulary import namespace
 from softbandit.errors import ArgumentError
-from softbandit.policies.base import About, Choice, State, StepPolicy
+from softbandit.policies.base import About, State, StepPolicy
 from softbandit.policies.dual_settings import slater_margin
 
 
@@ -43,9 +42,7 @@ class EPBO(StepPolicy):
         default = 4 * float(self.bounds[0, 0]) / slater_margin(self.slater) if self.slater is not None else 1.0
         self._set(penalty=default if self.penalty is None else validation.positive("penalty", self.penalty))
 
-    def decide(self, state: State, draws: Draws, among: ArmMask | None = None) -> Choice:
-        xp = namespace(state.dual)
-        u_f, l_g = self._estimates(state, draws)
+    def acquisition(self, state: State, u_f: PerArm, l_g: OutputsPerArm) -> PerArm:
         assert self.penalty is not None
-        z = u_f - self.penalty * xp.sum(xp.maximum(l_g, 0.0), axis=1)
-        return self._play_best(z, u_f, l_g, among, draws)  # x_t
+        xp = namespace(l_g)
+        return u_f - self.penalty * xp.sum(xp.maximum(l_g, 0.0), axis=1)

@@ -4,8 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from softbandit import validation
-from softbandit.backend.random import Draws
-from softbandit.backend.shapes import ArmMask, PerCost
+from softbandit.backend.shapes import OutputsPerArm, PerArm, PerCost
 from softbandit.backend.traced_fields import Traced
 from softbandit.backend.vocabulary import namespace, weighted_sum
 from softbandit.policies.base import About, Choice, State, StepPolicy
@@ -47,11 +46,9 @@ class PDCBO(StepPolicy):
         step = self.horizon**-0.5 if self.step is None else validation.positive("step", self.step)
         self._set(step=step, slack=validation.nonnegative("slack", self.slack))
 
-    def decide(self, state: State, draws: Draws, among: ArmMask | None = None) -> Choice:
-        u_f, l_g = self._estimates(state, draws)
+    def acquisition(self, state: State, u_f: PerArm, l_g: OutputsPerArm) -> PerArm:
         assert self.step is not None
-        z = u_f - weighted_sum(self.step * state.dual, l_g)
-        return self._play_best(z, u_f, l_g, among, draws)  # x_t
+        return u_f - weighted_sum(self.step * state.dual, l_g)
 
     def next_dual(self, state: State, choice: Choice, cost: PerCost) -> PerCost:
         return namespace(state.dual).maximum(state.dual + choice.cost_estimate + self.slack, 0.0)  # lambda(t+1)

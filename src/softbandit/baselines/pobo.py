@@ -6,8 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from softbandit import validation
-from softbandit.backend.random import Draws
-from softbandit.backend.shapes import ArmMask, PerCost, PerTrial
+from softbandit.backend.shapes import OutputsPerArm, PerArm, PerCost, PerTrial
 from softbandit.backend.traced_fields import Traced
 from softbandit.backend.vocabulary import namespace, weighted_sum
 from softbandit.policies.base import About, Choice, State, StepPolicy
@@ -46,13 +45,11 @@ class POBO(StepPolicy):
     def init(self, trials: int) -> State:
         return super().init(trials)._replace(memory=(np.ones((trials, self.constraints)),))
 
-    def decide(self, state: State, draws: Draws, among: ArmMask | None = None) -> Choice:
+    def acquisition(self, state: State, u_f: PerArm, l_g: OutputsPerArm) -> PerArm:
         xp = namespace(state.dual)
         t, (P,) = state.round + 1, state.memory
-        u_f, l_g = self._estimates(state, draws)
         price = state.dual * self.model.reward_width(state.posterior, t) / xp.sqrt(t)  # Q / V_t
-        z = u_f - weighted_sum(price, l_g) - weighted_sum(P, xp.maximum(l_g, 0.0))
-        return self._play_best(z, u_f, l_g, among, draws)  # x_t
+        return u_f - weighted_sum(price, l_g) - weighted_sum(P, xp.maximum(l_g, 0.0))
 
     def update(self, state: State, choice: Choice, reward: PerTrial, cost: PerCost) -> State:
         xp = namespace(state.dual)

@@ -3,8 +3,7 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from softbandit.backend.random import Draws
-from softbandit.backend.shapes import ArmMask, PerCost
+from softbandit.backend.shapes import OutputsPerArm, PerArm, PerCost
 from softbandit.backend.vocabulary import namespace, weighted_sum
 from softbandit.policies.base import About, Choice, State, StepPolicy
 
@@ -29,11 +28,8 @@ class RPOL(StepPolicy):
         "sum of [g]_+ sublinear (as published)",
     )
 
-    def decide(self, state: State, draws: Draws, among: ArmMask | None = None) -> Choice:
-        xp = namespace(state.dual)
-        u_f, l_g = self._estimates(state, draws)
-        z = u_f - weighted_sum(state.dual, xp.maximum(l_g, 0.0))
-        return self._play_best(z, u_f, l_g, among, draws)  # x_t
+    def acquisition(self, state: State, u_f: PerArm, l_g: OutputsPerArm) -> PerArm:
+        return u_f - weighted_sum(state.dual, namespace(l_g).maximum(l_g, 0.0))
 
     def next_dual(self, state: State, choice: Choice, cost: PerCost) -> PerCost:
         xp = namespace(state.dual)

@@ -1,11 +1,10 @@
-"""The decision that policies without constraints share."""
+"""The rule that policies without constraints share."""
 
 from dataclasses import dataclass
 from typing import ClassVar
 
-from softbandit.backend.random import Draws
-from softbandit.backend.shapes import ArmMask
-from softbandit.policies.base import Choice, State, StepPolicy
+from softbandit.backend.shapes import OutputsPerArm, PerArm
+from softbandit.policies.base import State, StepPolicy
 
 
 @dataclass(frozen=True, eq=False)
@@ -14,6 +13,5 @@ class Unconstrained(StepPolicy):
 
     models_costs: ClassVar[bool] = False
 
-    def decide(self, state: State, draws: Draws, among: ArmMask | None = None) -> Choice:
-        f, g = self._estimates(state, draws)
-        return self._play_best(f, f, g, among, draws)  # x_t
+    def acquisition(self, state: State, f: PerArm, g: OutputsPerArm) -> PerArm:
+        return f

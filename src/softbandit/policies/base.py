@@ -8,7 +8,7 @@ import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -53,45 +53,10 @@ class State(NamedTuple):
     memory: tuple[Any, ...] = ()  # arrays, if the policy keeps more
 
 
-class Steps(Protocol):
-    """What a round needs: pure functions of state and draws."""
-
-    @property
-    def constraints(self) -> int: ...
-    @property
-    def continuous(self) -> bool: ...
-    @property
-    def takes_contexts(self) -> bool: ...
-
-    def init(self, trials: int) -> State:
-        """Return the state before the first round."""
-
-    def draws(self) -> DrawCount:
-        """Return the random numbers needed per round and trial."""
-
-    def decide(self, state: State, draws: Draws, among: ArmMask | None = None) -> Choice:
-        """Return the round's choice, among the arms where `among` is true. Changes nothing."""
-
-    def update(self, state: State, choice: Choice, reward: PerTrial, cost: PerCost) -> State:
-        """Return the state after observing reward and cost at the chosen arm."""
-
-    def refuted(self, state: State) -> Bools | None:
-        """Return the trials (b,) in which observations refute the policy's settings; None if it never does."""
-
-    def objection(self) -> SoftbanditError:
-        """Return the error to raise then."""
-
-    def usable(self, state: State) -> bool:
-        """Return whether the state holds finite numbers."""
-
-    def moments(self, state: State, points: Floats | None) -> tuple[Floats, Floats]:
-        """Return mu and sigma of trial 0, (1 + m, n) each: over the arms, or at points of a continuous domain."""
-
-
 class Stage(NamedTuple):
     """The steps in force in rounds first <= round < last, started afresh at first."""
 
-    policy: Steps
+    policy: "Steps"
     first: int
     last: float
     keeps_dual: bool = False  # it starts with the dual of the previous stage
@@ -136,9 +101,48 @@ class Policy(ABC):
         return guarantees(self, problem, **options)
 
 
+class Steps(Policy):
+    """A policy given by the steps of a round: pure functions of state and draws."""
+
+    @abstractmethod
+    def init(self, trials: int) -> State:
+        """Return the state before the first round."""
+
+    @abstractmethod
+    def draws(self) -> DrawCount:
+        """Return the random numbers needed per round and trial."""
+
+    @abstractmethod
+    def decide(self, state: State, draws: Draws, among: ArmMask | None = None) -> Choice:
+        """Return the round's choice, among the arms where `among` is true. Changes nothing."""
+
+    @abstractmethod
+    def update(self, state: State, choice: Choice, reward: PerTrial, cost: PerCost) -> State:
+        """Return the state after observing reward and cost at the chosen arm."""
+
+    @abstractmethod
+    def usable(self, state: State) -> bool:
+        """Return whether the state holds finite numbers."""
+
+    @abstractmethod
+    def moments(self, state: State, points: Floats | None) -> tuple[Floats, Floats]:
+        """Return mu and sigma of trial 0, (1 + m, n) each: over the arms, or at points of a continuous domain."""
+
+    def refuted(self, state: State) -> Bools | None:
+        """Return the trials (b,) in which observations refute the policy's settings; None if it never does."""
+        return None
+
+    def objection(self) -> SoftbanditError:
+        """Return the error to raise then."""
+        return SoftbanditError(f"Observations refute the settings of {type(self).__name__}.")
+
+    def stage(self, round: int) -> Stage:
+        return Stage(self, 0, float("inf"))
+
+
 @dataclass(frozen=True, eq=False)
-class StepPolicy(ModelSettings, Policy):
-    """A policy given by its steps. A new one needs `about` and `decide`; the rest has defaults.
+class StepPolicy(ModelSettings, Steps):
+    """A policy with a model. A new one needs `about` and `acquisition`, or its own `decide`; the rest has defaults.
 
     Fields hold the settings in force; `given` holds them as they were passed, so that a policy
     can be built again with others.
@@ -160,9 +164,14 @@ class StepPolicy(ModelSettings, Policy):
     def init(self, trials: int) -> State:
         return State(0, np.full((trials, self.constraints), self.initial_dual), self.model.prior(trials))
 
-    @abstractmethod
     def decide(self, state: State, draws: Draws, among: ArmMask | None = None) -> Choice:
-        """Return the round's choice, among the arms where `among` is true. Changes nothing."""
+        f, g = self._estimates(state, draws)
+        z = self.acquisition(state, f, g)
+        return self._choice(self._best(restrict(z, among), draws), f, g)
+
+    def acquisition(self, state: State, f: PerArm, g: OutputsPerArm) -> PerArm:
+        """Return what `decide` maximises over the arms, given the estimates f_t and g_t."""
+        raise NotImplementedError(f"{type(self).__name__} needs `acquisition` or `decide`.")
 
     def update(self, state: State, choice: Choice, reward: PerTrial, cost: PerCost) -> State:
         dual = self.next_dual(state, choice, cost)
@@ -176,12 +185,6 @@ class StepPolicy(ModelSettings, Policy):
         """Return the random numbers needed per round and trial; the last uniform one breaks ties."""
         normal, uniform = self.model.draws()
         return DrawCount(normal, uniform + 1)
-
-    def refuted(self, state: State) -> Bools | None:
-        return None
-
-    def objection(self) -> SoftbanditError:
-        return SoftbanditError(f"Observations refute the settings of {type(self).__name__}.")
 
     # -- Parts of steps. --
 
@@ -204,14 +207,7 @@ class StepPolicy(ModelSettings, Policy):
         """Return the choice of an arm, with the estimates f and g there."""
         return Choice(arm, at_arm(f, arm), at_arm(g, arm))
 
-    def _play_best(self, z: PerArm, f: PerArm, g: OutputsPerArm, among: ArmMask | None, draws: Draws) -> Choice:
-        """Return the choice of the best arm by z among those allowed, with the estimates f and g there."""
-        return self._choice(self._best(restrict(z, among), draws), f, g)
-
-    # -- What an agent asks. --
-
-    def stage(self, round: int) -> Stage:
-        return Stage(self, 0, float("inf"))
+    # -- For an agent. --
 
     def usable(self, state: State) -> bool:
         return bool(self.model.usable(state.posterior))

@@ -14,13 +14,13 @@ from softbandit import validation
 from softbandit.backend.random import DrawCount, Draws
 from softbandit.backend.shapes import ArmMask, Floats, PerCost, PerTrial
 from softbandit.domains.spaces import Domain
-from softbandit.errors import ArgumentError, SoftbanditError
+from softbandit.errors import ArgumentError
 from softbandit.gp.exact import Anchored, Exact
 from softbandit.gp.fitting import Fit, fit
 from softbandit.gp.kernels import Kernel, Scaled
 from softbandit.model.explorations import Exploration
 from softbandit.model.from_settings import probes
-from softbandit.policies.base import About, Choice, Policy, Stage, State
+from softbandit.policies.base import About, Choice, State, Steps
 from softbandit.policies.ckb import CKB
 from softbandit.policies.dual_settings import slater_margin
 
@@ -104,7 +104,7 @@ class Knowledge:
 
 
 @dataclass(frozen=True, eq=False)
-class Practical(Policy):
+class Practical(Steps):
     """CKB on a space, with kernel, noise, bounds, widths and Slater margin learned from the data.
 
     The first rounds are uniformly random. Then each output gets a kernel of the given form, fitted
@@ -217,9 +217,6 @@ class Practical(Policy):
             constraints=self.constraints,
         )
 
-    def stage(self, round: int) -> Stage:
-        return Stage(self, 0, math.inf)
-
     def draws(self) -> DrawCount:
         normal, uniform = self.template.draws()
         return DrawCount(normal, max(uniform, self.space.dimension))
@@ -247,12 +244,6 @@ class Practical(Policy):
         Y = np.concatenate([reward[:, None], cost], axis=1)
         observed = tuple(known.observe(x, y) for known, x, y in zip(state.posterior, choice.arm, Y, strict=True))
         return State(state.round + 1, dual, observed)
-
-    def refuted(self, state: State) -> None:
-        return None
-
-    def objection(self) -> SoftbanditError:
-        return SoftbanditError("Practical has no settings that observations could refute.")
 
     def usable(self, state: State) -> bool:
         return all(np.isfinite(p.coefficients).all() for known in state.posterior for p in known.posterior)
