@@ -14,7 +14,7 @@ from softbandit.backend.namespace import drop_single
 from softbandit.backend.random import POLICY, Draws, draw
 from softbandit.backend.shapes import Floats
 from softbandit.domains.spaces import Domain
-from softbandit.errors import ArgumentError, DecisionError, FeedbackError, FileError, Words
+from softbandit.errors import ArgumentError, DecisionError, Description, FeedbackError, FileError
 from softbandit.gp.pivoted_cholesky import Features
 from softbandit.policies.base import Choice, Policy, State, StepPolicy, Steps
 from softbandit.policies.ckb import CKB
@@ -73,7 +73,7 @@ class Posterior:
             return None
         X = validation.points("points", points)
         if X.shape[1] != self._arms.dimension:
-            got = Words(f"shape {X.shape}")
+            got = Description(f"shape {X.shape}")
             raise ArgumentError.of("points", f"rows of {self._arms.dimension} coordinates", got, "Check the shape.")
         return X
 
@@ -209,7 +209,7 @@ class Agent:
         try:
             stored = header["policy"] and agent_file.decode(header["policy"], arrays)
             if policy is None and stored is None:
-                got = Words(f"one that only code holds, {header['code']}")
+                got = Description(f"one that only code holds, {header['code']}")
                 remedy = "Pass policy=, built as it was when the agent was saved."
                 raise FileError.of(str(path), "the policy's settings", got, remedy)
             agent = cls(stored if policy is None else policy, header["seed"])
@@ -244,10 +244,10 @@ class Agent:
         if not isinstance(decision, Decision):
             raise DecisionError.of("decision", "a Decision from ask()", decision, "Pass what ask() returned.")
         if decision.agent != self._identity:
-            got = Words("another agent's")
+            got = Description("another agent's")
             raise DecisionError.of("decision", "one from this agent's ask()", got, "Tell it to the agent that made it.")
         if decision.ticket in self._told:
-            got = Words(f"the one of round {decision.round} again")
+            got = Description(f"the one of round {decision.round} again")
             raise DecisionError.of("decision", "one not told before", got, "Ask for a new one.")
         m, arms = self.policy.constraints, self.policy.arms
         arm: Any

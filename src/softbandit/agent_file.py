@@ -21,7 +21,7 @@ from softbandit import baselines
 from softbandit.atomic_write import replacing
 from softbandit.backend.shapes import Floats
 from softbandit.domains import parameters, spaces
-from softbandit.errors import FileError, Words
+from softbandit.errors import Description, FileError
 from softbandit.gp import kernels
 from softbandit.model import explorations as explore
 from softbandit.policies import ckb, doubling, practical
@@ -155,7 +155,7 @@ def read(path: str | PathLike[str]) -> tuple[dict[str, Any], dict[str, Floats]]:
     if not known:
         raise not_an_agent(target, f"its format is {header['format']!r}")
     if version != VERSION:
-        got = Words(f"version {version!r}")
+        got = Description(f"version {version!r}")
         raise FileError.of(str(target), f"version {VERSION}", got, "Load it with the softbandit that wrote it.")
     return header, arrays
 

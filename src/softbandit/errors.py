@@ -46,8 +46,8 @@ __all__ = [
 ]
 
 
-class Words(str):
-    """A description of what came, to be shown as it is and not as a quoted string."""
+class Description(str):
+    """A description of the received value, which an error message shows without quotes."""
 
     __slots__ = ()
     __repr__ = str.__str__

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from softbandit.errors import ArgumentError, SoftbanditError, UnknownNameError, Words
+from softbandit.errors import ArgumentError, Description, SoftbanditError, UnknownNameError
 
 T = TypeVar("T")
 Floats = NDArray[np.float64]
@@ -100,13 +100,13 @@ def points(what: str, value: Any) -> Floats:
         raise ArgumentError.of(what, "a matrix of real numbers", value, "Pass one row a point.") from None
     if result.ndim != 2:
         remedy = f"Write {what}[:, None] for one feature a point." if result.ndim == 1 else "Pass one row a point."
-        raise ArgumentError.of(what, "an n x d matrix", Words(f"an array of shape {result.shape}"), remedy)
+        raise ArgumentError.of(what, "an n x d matrix", Description(f"an array of shape {result.shape}"), remedy)
     if result.size == 0:
-        got = Words(f"shape {result.shape}")
+        got = Description(f"shape {result.shape}")
         raise ArgumentError.of(what, "at least one row and column", got, "Pass one row a point.")
     if not np.isfinite(result).all():
         row = int(np.argmin(np.isfinite(result).all(axis=1)))
-        got = Words(f"{result[row]} in row {row}")
+        got = Description(f"{result[row]} in row {row}")
         raise ArgumentError.of(what, "finite numbers", got, "Remove or repair that row.")
     result.flags.writeable = False
     return result

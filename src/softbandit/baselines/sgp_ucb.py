@@ -14,7 +14,7 @@ from softbandit.backend.shapes import ArmMask, Floats
 from softbandit.backend.ties import pick
 from softbandit.backend.traced_fields import HostOnly, Traced
 from softbandit.baselines.safe_seed import Seeded
-from softbandit.errors import ArgumentError, Words
+from softbandit.errors import ArgumentError, Description
 from softbandit.policies.base import About, Choice, State
 
 
@@ -76,7 +76,7 @@ class SGPUCB(Seeded):
         """Rounds after which uniform play of arms with these features has seen every direction."""
         kappa = float(np.linalg.eigvalsh(phi.T @ phi / len(phi))[0])
         if kappa <= 1e-9:
-            got = Words(f"a seed of {len(phi)} arms that leaves some direction of {phi.shape[1]} unseen")
+            got = Description(f"a seed of {len(phi)} arms that leaves some direction of {phi.shape[1]} unseen")
             remedy = "Pass initial_rounds as a number, or a larger seed."
             raise ArgumentError.of("initial_rounds", "a seed whose features span the space", got, remedy)
         return math.ceil(8 * float(np.vecdot(phi, phi).max()) * math.log(phi.shape[1] / self.confidence) / kappa)

@@ -9,7 +9,7 @@ import numpy as np
 
 from softbandit import validation
 from softbandit.backend.shapes import Floats
-from softbandit.errors import ArgumentError, Words
+from softbandit.errors import ArgumentError, Description
 
 
 @dataclass(frozen=True)
@@ -144,7 +144,7 @@ def _ordered(low: float, high: float) -> None:
 
 def _within(what: str, value: float, span: Any) -> float:
     if not span.low <= value <= span.high:
-        got = Words(f"{value:g}")
+        got = Description(f"{value:g}")
         raise ArgumentError.of(what, f"a number from {span.low:g} to {span.high:g}", got, "Pass one inside.")
     return value
 

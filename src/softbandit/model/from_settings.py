@@ -9,7 +9,7 @@ from softbandit import validation
 from softbandit.backend.random import POLICY, draw
 from softbandit.backend.shapes import Floats
 from softbandit.domains.spaces import Domain
-from softbandit.errors import ArgumentError, KernelError, Words
+from softbandit.errors import ArgumentError, Description, KernelError
 from softbandit.gp.kernels import Kernel, diagonal_limit
 from softbandit.gp.pivoted_cholesky import Features
 from softbandit.model.continuous import ContinuousModel, continuous_model
@@ -114,7 +114,7 @@ def _tried_on_space(model: ContinuousModel) -> ContinuousModel:
     draws = next(draw(model.draws(), 0, [0], 0, 1, POLICY).rounds())
     h = model.fields(model.prior(1), 1, draws)[0](model.space.corners()[:2])
     if not np.isfinite(h).all():
-        raise ArgumentError.of("explore", "finite estimates", Words("NaN or infinity"), "Check its estimate.")
+        raise ArgumentError.of("explore", "finite estimates", Description("NaN or infinity"), "Check its estimate.")
     return model
 
 
@@ -127,7 +127,7 @@ def _tried(model: FiniteModel) -> FiniteModel:
         alone = replace(model, blocks=[block], order=np.arange(len(block.outputs)))
         h = alone.estimate(model.prior(1), 1, draws)
         if np.shape(h) != expected or not np.isfinite(h).all():
-            got = Words(f"shape {np.shape(h)}" if np.shape(h) != expected else "NaN or infinity")
+            got = Description(f"shape {np.shape(h)}" if np.shape(h) != expected else "NaN or infinity")
             remedy = f"Check {type(block.exploration).__name__}.estimate."
             raise ArgumentError.of("explore", f"finite estimates of shape {expected}", got, remedy)
     return model

@@ -12,7 +12,7 @@ from softbandit.backend.namespace import drop_single, namespace
 from softbandit.backend.random import DrawCount, Draws
 from softbandit.backend.shapes import ArmIndex, ArmMask, Floats, Ints, PerCost, PerTrial
 from softbandit.backend.traced_fields import HostOnly, Traced
-from softbandit.errors import ArgumentError, Words
+from softbandit.errors import ArgumentError, Description
 from softbandit.gp.kernels import Kernel
 from softbandit.policies.dual_settings import slater_margin
 from softbandit.problems.noise import GaussianNoise, Noise, ResampledNoise
@@ -46,7 +46,7 @@ class Problem:
         put("arms", validation.points("arms", self.arms))
         f, g = functions(self.reward, self.cost)
         if len(f) != len(self.arms):
-            got = Words(f"{len(f)} rewards")
+            got = Description(f"{len(f)} rewards")
             raise ArgumentError.of("reward", f"one for each of {len(self.arms)} arms", got, "Check the shapes.")
         put("_values", np.column_stack([f, g]))
         put("reward", self._values[:, 0])
@@ -59,7 +59,7 @@ class Problem:
         if self.contexts is not None:
             labels = validation.points("contexts", np.reshape(self.contexts, (-1, 1)))[:, 0]
             if len(labels) != len(self.arms):
-                got = Words(f"{len(labels)}")
+                got = Description(f"{len(labels)}")
                 raise ArgumentError.of("contexts", f"one for each of {len(self.arms)} arms", got, "Check the shape.")
             put("contexts", np.unique(labels, return_inverse=True)[1])
 
@@ -102,7 +102,7 @@ class Problem:
             raise ArgumentError.of("law", "a Noise", self.law, "For example sb.problems.UniformNoise().")
         expected = (len(self.arms), 1 + self.constraints)
         if isinstance(self.law, ResampledNoise) and self.law.residuals.shape[1:] != expected:
-            got = Words(f"rows of {self.law.residuals.shape[1:]}")
+            got = Description(f"rows of {self.law.residuals.shape[1:]}")
             raise ArgumentError.of("law", f"rows of arms x outputs, {expected}", got, "Check the table.")
 
     def settings(self) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from softbandit.backend.random import DrawCount, Draws
 from softbandit.backend.shapes import Floats, PerCost, PerTrial
 from softbandit.domains.search import Objective, search
 from softbandit.domains.spaces import Box, Domain
-from softbandit.errors import ArgumentError, InfeasibleError, Words
+from softbandit.errors import ArgumentError, Description, InfeasibleError
 from softbandit.gp.kernels import Kernel, SquaredExponential
 from softbandit.policies.dual_settings import slater_margin
 from softbandit.problems.noise import GaussianNoise, Noise, ResampledNoise
@@ -66,7 +66,7 @@ class SpaceProblem:
         values = np.asarray(self.function(self.arms.corners()[:2]), dtype=float)
         if values.ndim != 2 or len(values) != 2 or not np.isfinite(values).all():
             expected = "finite numbers, a row for each point: reward, costs"
-            raise ArgumentError.of("function", expected, Words(f"shape {values.shape}"), "Check it.")
+            raise ArgumentError.of("function", expected, Description(f"shape {values.shape}"), "Check it.")
         validation.nonnegative("noise", self.noise)
         validation.positive("reward_bound", self.reward_bound)
         validation.each_above("cost_bound", self.cost_bound, values.shape[1] - 1, least=0.0, strict=True)
@@ -231,7 +231,7 @@ def rkhs_on(
             break
     else:
         remedy = "Ask for fewer constraints or another seed."
-        raise InfeasibleError.of("rkhs_on", f"a Slater margin of {LEAST_SLATER}", Words("none"), remedy)
+        raise InfeasibleError.of("rkhs_on", f"a Slater margin of {LEAST_SLATER}", Description("none"), remedy)
     norms = np.sqrt(np.einsum("ij,ik,kj->j", a, k(centres, centres), a))
 
     def function(X: Floats) -> Floats:
