@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import softbandit as sb
-from softbandit.domains.search import Objective, gap, search
+from softbandit.domains.search import Objective, gap, maximise
 
 
 def quadratic(centre, width):
@@ -21,7 +21,7 @@ def quadratic(centre, width):
 def test_a_quadratic_inside_and_at_the_border(centre):
     box = sb.Box([0, 1], [1, 4])
     for objective in (quadratic(centre, [0.1, 1.0]), Objective(quadratic(centre, [0.1, 1.0]).value, None)):
-        found = search(objective, box, np.empty((0, 2)), np.random.default_rng(0))
+        found = maximise(objective, box, np.empty((0, 2)), np.random.default_rng(0))
         # Without gradients the last neighbourhood is 1e-4 of the width.
         tolerance = 1e-6 if objective.slope else 3e-3
         np.testing.assert_allclose(found.best, box.snap(np.array([centre]))[0], atol=tolerance)
@@ -35,7 +35,7 @@ def test_the_highest_of_many_peaks():
         return z, 5 * np.pi * c * s[:, ::-1] + 0.05
 
     grid = np.stack(np.meshgrid(*[np.linspace(0, 1, 501)] * 2), axis=-1).reshape(-1, 2)
-    found = search(
+    found = maximise(
         Objective(lambda X: slope(X)[0], slope), sb.Box([0, 0], [1, 1]), np.empty((0, 2)), np.random.default_rng(0)
     )
     assert gap(lambda X: slope(X)[0], found.best, grid) <= 1e-9
@@ -54,7 +54,7 @@ def test_a_mixed_space_against_every_combination():
         du = np.array([-2 * (r["u"] - 0.01 * r["n"] - 0.2 * (r["k"] == "c")) for r in rows])
         return z, np.pad(du[:, None], [(0, 0), (0, 4)])
 
-    found = search(Objective(lambda X: slope(X)[0], slope), space, np.empty((0, 5)), np.random.default_rng(0))
+    found = maximise(Objective(lambda X: slope(X)[0], slope), space, np.empty((0, 5)), np.random.default_rng(0))
     best = max(
         (of(0.01 * n + 0.2 * (k == "c"), n, k), n, k) for n, k in itertools.product(range(11), height)
     )  # u is best where its term is 0
@@ -66,7 +66,7 @@ def test_a_mixed_space_against_every_combination():
 def test_a_large_discrete_space_is_searched_by_steps():
     space = sb.Space({f"n{i}": sb.Integer(0, 30) for i in range(3)})
     target = np.array([7, 21, 30]) / 30
-    found = search(
+    found = maximise(
         Objective(lambda X: -np.abs(X - target).sum(axis=1), None), space, np.empty((0, 3)), np.random.default_rng(0)
     )
     np.testing.assert_allclose(found.best, target, atol=1e-12)
@@ -75,6 +75,6 @@ def test_a_large_discrete_space_is_searched_by_steps():
 def test_the_same_generator_gives_the_same_search():
     box = sb.Box([0, 0], [1, 1])
     runs = [
-        search(quadratic([0.3, 0.4], [1, 1]), box, np.array([[0.5, 0.5]]), np.random.default_rng(4)) for _ in range(2)
+        maximise(quadratic([0.3, 0.4], [1, 1]), box, np.array([[0.5, 0.5]]), np.random.default_rng(4)) for _ in range(2)
     ]
     np.testing.assert_array_equal(runs[0].points, runs[1].points)

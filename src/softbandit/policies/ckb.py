@@ -13,7 +13,7 @@ from softbandit.backend.random import Draws
 from softbandit.backend.shapes import ArmIndex, ArmMask, Floats, OutputsPerArm, PerArm, PerCost, PerTrial
 from softbandit.backend.ties import best_arm
 from softbandit.backend.traced_fields import Traced
-from softbandit.domains.search import Objective, accuracy, search
+from softbandit.domains.search import Objective, accuracy, maximise
 from softbandit.gp.exact import Anchored
 from softbandit.model.continuous import Field, generator
 from softbandit.model.explorations import Exploration
@@ -149,7 +149,7 @@ class CKB(StepPolicy):
         for i, (h, phi) in enumerate(zip(fields, self.dual_rule.price(state.dual), strict=True)):
             z = self._objective(h, phi)
             promising = self._by_acquisition(state.posterior[i], phi)
-            found = search(z, self.arms, promising, generator(draws.uniform[i, -2]), accuracy(t, B))
+            found = maximise(z, self.arms, promising, generator(draws.uniform[i, -2]), accuracy(t, B))
             tie_break = draws.uniform[i : i + 1, -1] if self.ties == "random" else None
             x = found.points[best_arm(found.values[None], tie_break, lambda _, z=z: np.array([z.unit]))]  # line 6
             _, f_bar, g_bar = self._acquisition(h(x)[None], phi[None])

@@ -11,7 +11,7 @@ from softbandit import validation
 from softbandit.backend.namespace import drop_single
 from softbandit.backend.random import DrawCount, Draws
 from softbandit.backend.shapes import Floats, PerCost, PerTrial
-from softbandit.domains.search import Objective, search
+from softbandit.domains.search import Objective, maximise
 from softbandit.domains.spaces import Box, Domain
 from softbandit.errors import ArgumentError, Description, InfeasibleError
 from softbandit.gp.kernels import Kernel, SquaredExponential
@@ -152,7 +152,7 @@ def improved(function: Callable[[Floats], Floats], space: Domain, witnesses: Flo
         phi, value = optimal_dual(h[:, 0], h[:, 1:]) if h.shape[1] > 1 else (np.zeros(0), h[:, 0].max())
         z = _lagrangian(function, space, phi)
         near = X[np.argsort(-(h[:, 0] - h[:, 1:] @ phi))]
-        found = search(z, space, near, rng, 1e-12 * z.unit)
+        found = maximise(z, space, near, rng, 1e-12 * z.unit)
         resolution = min(resolution, max(0.0, float(found.values.max()) - value))
         best = np.argsort(-found.values)[:4]
         X, h = np.concatenate([X, found.points[best]]), np.concatenate([h, function(found.points[best])])
@@ -193,7 +193,7 @@ def feasible_search(function: Callable[[Floats], Floats], space: Domain) -> Floa
         return np.asarray(h[:, 0] - np.maximum(h[:, 1:], 0.0) @ rate)
 
     for _ in range(4):
-        found = search(Objective(value, None), space, X[np.argsort(-value(X))], rng)
+        found = maximise(Objective(value, None), space, X[np.argsort(-value(X))], rng)
         X = found.points
     return function(X)
 
