@@ -9,7 +9,7 @@ from os import PathLike
 import numpy as np
 
 from softbandit import agent_file, validation
-from softbandit.agent_file import Arrays, Header
+from softbandit.agent_file import Arrays, Header, Json
 from softbandit.backend.namespace import drop_single
 from softbandit.backend.random import POLICY, Draws, draw
 from softbandit.backend.shapes import ArmMask, Floats
@@ -190,19 +190,14 @@ class Agent:
         arrays["told"] = np.array(sorted(self._told), dtype=np.int64)
         arrays |= {f"pivots{i}": factor.pivots for i, factor in enumerate(_factors(self._stage.policy))}
         settings: Arrays = {}
-        header: Header = {
-            "seed": self.seed,
-            "round": self._round,
-            "identity": self._identity,
-            "policy": None,
-            "code": None,
-        }
+        policy: Json = None
+        code = None
         try:
-            header["policy"] = agent_file.encode(self.policy, settings)
-            arrays |= settings
+            policy = agent_file.encode(self.policy, settings)
         except agent_file.NotStorable as error:
-            header["code"] = str(error)
-        agent_file.write(path, header, arrays)
+            settings, code = {}, str(error)
+        header = Header(seed=self.seed, round=self._round, identity=self._identity, policy=policy, code=code)
+        agent_file.write(path, header, arrays | settings)
 
     @classmethod
     def load(cls, path: str | PathLike[str], policy: Policy | None = None) -> "Agent":
