@@ -33,9 +33,11 @@ def test_no_module_shares_its_name_with_an_object_in_it_or_is_hidden_in_its_pack
         assert getattr(importlib.import_module(package), name) is module, f"{path} is hidden"
 
 
-def test_every_error_derives_from_softbandit_error_and_is_in_the_docstring_tree():
-    for name in errors.__all__:
-        assert issubclass(getattr(errors, name), sb.SoftbanditError)
+def test_every_error_is_public_derives_from_softbandit_error_and_is_in_the_docstring_tree():
+    kinds = {name: value for name, value in vars(errors).items() if name.endswith("Error")}
+    assert kinds.keys() <= set(sb.__all__)
+    for name, kind in kinds.items():
+        assert issubclass(kind, sb.SoftbanditError)
         assert name in errors.__doc__
 
 

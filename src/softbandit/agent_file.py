@@ -37,21 +37,10 @@ CLASSES: dict[str, Callable[..., object]] = {
 }
 """The classes that a file may name."""
 
-DAMAGE = (
-    OSError,
-    ValueError,
-    KeyError,
-    TypeError,
-    AttributeError,
-    EOFError,
-    RuntimeError,
-    MemoryError,
-    OverflowError,
-    struct.error,
-    zlib.error,
-    zipfile.BadZipFile,
-)
-"""The exceptions that reading a damaged archive may raise, depending on the damage."""
+ARCHIVE_ERRORS = (OSError, EOFError, struct.error, zlib.error, zipfile.BadZipFile)
+CONTENT_ERRORS = (ValueError, KeyError, TypeError, AttributeError, RuntimeError, MemoryError, OverflowError)
+DAMAGE = ARCHIVE_ERRORS + CONTENT_ERRORS
+"""The exceptions that loading a damaged file may raise, depending on the damage."""
 
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 Array: TypeAlias = NDArray[Any]

@@ -24,27 +24,6 @@ import difflib
 from collections.abc import Iterable
 from typing import Self
 
-__all__ = [
-    "ArgumentError",
-    "ChecksumError",
-    "ClusterError",
-    "DataError",
-    "DecisionError",
-    "DeviceError",
-    "DiskFullError",
-    "FeedbackError",
-    "FetchError",
-    "FileError",
-    "InfeasibleError",
-    "KernelError",
-    "MissingExtraError",
-    "MovedError",
-    "OfflineError",
-    "SafeSeedError",
-    "SoftbanditError",
-    "UnknownNameError",
-]
-
 
 class Description(str):
     """A description of the received value, which an error message shows without quotes."""

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import softbandit as sb
-from softbandit.domains.search import Objective, gap, maximise
+from softbandit.domains.search import Objective, maximise
 
 
 def quadratic(centre, width):
@@ -38,7 +38,7 @@ def test_the_highest_of_many_peaks_is_found():
     evaluated = maximise(
         Objective(lambda X: slope(X)[0], slope), sb.Box([0, 0], [1, 1]), np.empty((0, 2)), np.random.default_rng(0)
     )
-    assert gap(lambda X: slope(X)[0], evaluated.best, grid) <= 1e-9
+    assert slope(evaluated.best[None])[0][0] >= slope(grid)[0].max() - 1e-9
 
 
 def test_the_maximiser_on_a_mixed_space_is_the_best_of_every_combination():

@@ -10,8 +10,7 @@ Without gradients, step 2 samples ever smaller neighbourhoods of the best points
 
 The paper asks for a maximiser within C / sqrt(t) in round t, which adds C sqrt(T) to the
 regret. The joint search stops when a step gains less than a hundredth of that, and the search
-from the best point runs to convergence. Nothing proves that the global maximum was reached:
-`gap` measures the difference on a grid.
+from the best point runs to convergence. Nothing proves that the global maximum was reached.
 """
 
 import math
@@ -168,8 +167,3 @@ def _step_discrete(objective: Objective, space: Domain, evaluated: Evaluations, 
         if not evaluated.values.max() > before + 1e-12 * objective.unit:
             break
     return evaluated
-
-
-def gap(value: Callable[[Floats], Floats], x: Floats, grid: Floats) -> float:
-    """Return how far value(x) is below the maximum over a grid of points; negative if it is above."""
-    return float(np.max(value(grid)) - value(x[None])[0])
