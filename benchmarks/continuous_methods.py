@@ -4,7 +4,7 @@ import numpy as np
 
 import softbandit as sb
 from softbandit.backend.engine_operations import log_normal_cdf, normal_cdf, normal_pdf
-from softbandit.domains.search import Objective, search
+from softbandit.domains.search import Objective, maximise
 from softbandit.gp.exact import Exact
 
 
@@ -30,7 +30,7 @@ def constrained_ei(problem, rounds, seed):
         if t < initial:
             x = problem.arms.at(rng.random((1, problem.arms.dimension)))[0]
         else:
-            x = search(Objective(expected_improvement(posterior), None), problem.arms, posterior.points[::-1], rng).best
+            x = maximise(Objective(expected_improvement(posterior), None), problem.arms, posterior.points[::-1], rng).best
         X.append(x)
         noise = problem.noise * rng.standard_normal(1 + problem.constraints)
         posterior = posterior.condition(x, problem.function(x[None])[0] + noise)

@@ -23,7 +23,7 @@ def assert_unchanged(agent, before):
     assert (agent.round, agent._told) == before[1:]
 
 
-def test_a_choice_can_be_limited_to_some_arms():
+def test_ask_chooses_among_the_given_arms_and_refuses_bad_lists():
     agent = sb.Agent(examples_of.policy(explore="rand"))
     assert {agent.ask(among=[4, 7]).arm for _ in range(3)} <= {4, 7}
     for bad in ([], [30], [-1], ["x"], 3, "ab"):
@@ -51,7 +51,7 @@ def test_asking_changes_nothing(agent):
     np.testing.assert_array_equal(first.x, agent.policy.arms[first.arm])
 
 
-def test_a_decision_says_what_it_is():
+def test_a_decision_holds_its_round_dual_arm_and_estimates():
     agent = sb.Agent(examples_of.policy())
     decision = agent.ask()
     assert (decision.round, decision.dual, agent.round, agent.dual) == (0, 0.0, 0, 0.0)
@@ -61,13 +61,13 @@ def test_a_decision_says_what_it_is():
     assert (agent.round, agent.ask().round) == (1, 1)
 
 
-def test_several_constraints_have_arrays():
+def test_duals_and_estimates_of_several_constraints_are_arrays():
     agent = sb.Agent(examples_of.POLICIES["CKB, two constraints"])
     decision = agent.ask()
     assert decision.dual.shape == decision.cost_estimate.shape == agent.dual.shape == (2,)
     agent.tell(decision, 1.0, [0.5, -0.5])
     assert agent.posterior.mean().shape == agent.posterior.std().shape == (3, 30)
-    agent.dual[0] = 99.0  # a copy: the agent's own is out of reach
+    agent.dual[0] = 99.0  # changes a copy
     assert agent.dual[0] < 99.0
 
 
@@ -90,7 +90,7 @@ def test_late_tells_in_any_order_give_the_posterior_of_the_data(order, explore):
     for _ in range(5):
         decisions.append(agent.ask())
         duals.append(agent.dual)
-    assert len(set(duals)) == 1  # stands still between tells
+    assert len(set(duals)) == 1  # asking does not move it
     expected = agent.dual
     for i in order:
         tell(decisions[i])
@@ -105,7 +105,7 @@ def test_late_tells_in_any_order_give_the_posterior_of_the_data(order, explore):
         np.testing.assert_allclose(agent.posterior.std()[row] ** 2, np.diagonal(k), atol=1e-10)
 
 
-def test_the_order_of_tells_does_not_matter():
+def test_the_posterior_does_not_depend_on_the_order_of_tells():
     posteriors = []
     for order in ([0, 1, 2, 3, 4], [3, 0, 4, 2, 1]):
         agent = sb.Agent(examples_of.policy(), seed=1)
@@ -119,7 +119,7 @@ def test_the_order_of_tells_does_not_matter():
     np.testing.assert_allclose(*[std for _, std in posteriors], atol=1e-10)
 
 
-def test_a_decision_is_told_once(agent, tmp_path):
+def test_telling_a_decision_twice_is_refused_even_after_loading(agent, tmp_path):
     decision = agent.ask()
     agent.tell(decision, 1.0, cost_of(agent.policy, 0.0))
     before = snapshot(agent)
@@ -137,17 +137,17 @@ NOT_A_NUMBER = st.one_of(NOT_FINITE, st.none(), st.text(max_size=5), st.booleans
 
 
 @given(NOT_A_NUMBER, st.floats(-1, 1))
-def test_a_reward_that_is_no_finite_number_is_refused(reward, cost):
+def test_a_reward_that_is_not_a_finite_number_is_refused(reward, cost):
     agent = sb.Agent(examples_of.POLICIES["CKB"])
     decision, before = agent.ask(), snapshot(agent)
     with pytest.raises(sb.FeedbackError, match="reward: expected.*got.*"):
         agent.tell(decision, reward, cost)
     assert_unchanged(agent, before)
-    agent.tell(decision, 1.0, cost)  # the decision is still good
+    agent.tell(decision, 1.0, cost)  # the decision can still be told
 
 
 @given(NOT_A_NUMBER)
-def test_a_cost_that_is_no_finite_number_is_refused(cost):
+def test_a_cost_that_is_not_a_finite_number_is_refused(cost):
     agent = sb.Agent(examples_of.POLICIES["CKB"])
     decision, before = agent.ask(), snapshot(agent)
     with pytest.raises(sb.FeedbackError, match="(?s)cost.*: expected.*got.*"):
@@ -200,21 +200,21 @@ def test_an_altered_decision_is_refused(change):
 
 
 def test_another_agents_decision_is_refused():
-    one, other = (sb.Agent(examples_of.POLICIES["CKB"], seed=0) for _ in range(2))
+    agent, other = (sb.Agent(examples_of.POLICIES["CKB"], seed=0) for _ in range(2))
     before = snapshot(other)
     with pytest.raises(sb.DecisionError, match="one from this agent's ask.*another agent's"):
-        other.tell(one.ask(), 0.0, 0.0)
+        other.tell(agent.ask(), 0.0, 0.0)
     assert_unchanged(other, before)
 
 
-def test_what_is_no_decision_is_refused():
+def test_telling_something_other_than_a_decision_is_refused():
     agent = sb.Agent(examples_of.POLICIES["CKB"])
-    for what in (None, 3, {"arm": 3}):
+    for value in (None, 3, {"arm": 3}):
         with pytest.raises(sb.DecisionError, match="Pass what ask"):
-            agent.tell(what, 0.0, 0.0)
+            agent.tell(value, 0.0, 0.0)
 
 
-def test_observations_that_overflow_are_refused_whole():
+def test_an_observation_that_overflows_the_posterior_is_refused_and_changes_nothing():
     agent = sb.Agent(examples_of.policy(ties="first"))
     agent.tell(agent.ask(), 1e308, 0.0)
     agent._state.posterior[0].mu[:] = 1e308
@@ -226,7 +226,7 @@ def test_observations_that_overflow_are_refused_whole():
 
 
 @pytest.mark.parametrize("explore", ["ucb", "ts", "rand"])
-def test_so_are_observations_of_no_usable_size(explore):
+def test_an_observation_of_unusable_size_is_refused_under_every_exploration(explore):
     agent = sb.Agent(examples_of.policy(explore=explore, regularisation=1e-3))
     decision, again = agent.ask(), agent.ask()
     agent.tell(decision, 1e308, 0.0)
@@ -236,7 +236,7 @@ def test_so_are_observations_of_no_usable_size(explore):
     assert_unchanged(agent, before)
 
 
-def test_bad_agents_are_refused():
+def test_a_bad_policy_or_seed_is_refused():
     with pytest.raises(sb.ArgumentError, match="policy: expected a policy"):
         sb.Agent("ckb")
     for seed in (-1, 2**64, 1.5, None):

@@ -111,3 +111,7 @@ __all__ = [
     "sweep",
     "theory",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,20 +1,20 @@
-"""The live agent: ask for a decision, tell what came of it, save and load."""
+"""The live agent: ask for a decision, tell what was observed, save and load."""
 
 import secrets
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from os import PathLike
-from typing import Any
 
 import numpy as np
 
 from softbandit import agent_file, validation
+from softbandit.agent_file import Arrays, Header, Json
 from softbandit.backend.random import POLICY, Draws, draw
-from softbandit.backend.shapes import Floats
+from softbandit.backend.shapes import ArmMask, Floats
 from softbandit.backend.vocabulary import drop_single
-from softbandit.domains.spaces import Domain
-from softbandit.errors import ArgumentError, DecisionError, FeedbackError, FileError, Words
+from softbandit.domains.spaces import Domain, Values
+from softbandit.errors import ArgumentError, DecisionError, Description, FeedbackError, FileError
 from softbandit.gp.pivoted_cholesky import Features
 from softbandit.policies.base import Choice, Policy, State, StepPolicy, Steps
 from softbandit.policies.ckb import CKB
@@ -22,40 +22,40 @@ from softbandit.policies.ckb import CKB
 
 @dataclass(frozen=True, eq=False)
 class Decision:
-    """What to do, and all that `tell` needs to learn from it.
+    """The arm or point to play, and all that `tell` needs to learn from it.
 
-    With one constraint `dual` and `cost_estimate` are numbers, with several they are arrays.
+    `dual` and `cost_estimate` are numbers with one constraint, arrays with several.
     """
 
-    round: int  # rounds told when it was made, from 0
+    round: int  # rounds completed when it was made, from 0
     arm: int | None  # None on a continuous domain
     x: Floats  # the arm's features, or the point
-    dual: Any  # before this decision's update
-    reward_estimate: float  # f_t and g_t at the arm, truncated where the policy truncates
-    cost_estimate: Any
-    agent: int = field(repr=False)  # who made it
-    ticket: int = field(repr=False)  # its identity: a decision can be told once
-    values: dict[str, Any] | None = None  # x by name, in a Space
+    dual: float | Floats  # before this decision's update
+    reward_estimate: float  # f_t and g_t at the arm, truncated if the policy truncates
+    cost_estimate: float | Floats
+    agent: int = field(repr=False)  # identifies the agent that made it
+    ticket: int = field(repr=False)  # identifies the decision, which can be told once
+    values: Values | None = None  # x by name, in a Space
 
 
 class HorizonWarning(UserWarning):
-    """A policy is being run past the horizon it was made for."""
+    """A policy runs past its horizon."""
 
 
 class Posterior:
-    """What an agent believes of the reward (row 0) and of each cost (rows 1, ..., m), over the arms.
+    """An agent's posterior of the reward (row 0) and of each cost (rows 1, ..., m), over the arms.
 
-    On a continuous domain it is asked at points, (n, d).
+    On a continuous domain, pass the points (n, d) at which it is evaluated.
     """
 
     def __init__(self, policy: Steps, state: State, arms: Floats | Domain) -> None:
         self._policy, self._state, self._arms = policy, state, arms
 
-    def mean(self, points: Any = None) -> Floats:
+    def mean(self, points: object = None) -> Floats:
         """Return mu_t: (1 + m, n)."""
         return np.array(self._policy.moments(self._state, self._checked(points))[0])
 
-    def std(self, points: Any = None) -> Floats:
+    def std(self, points: object = None) -> Floats:
         """Return sigma_t: (1 + m, n)."""
         return np.array(self._policy.moments(self._state, self._checked(points))[1])
 
@@ -65,27 +65,26 @@ class Posterior:
             raise ArgumentError.of("covariance", "finite arms", self._arms, "Ask for mean and std at points.")
         return np.array(self._policy.model.covariance(self._state.posterior)[0])
 
-    def _checked(self, points: Any) -> Floats | None:
-        """Return points of a continuous domain; None on finite arms, where there are no others."""
+    def _checked(self, points: object) -> Floats | None:
+        """Return points of a continuous domain; None on finite arms, which need none."""
         if not isinstance(self._arms, Domain):
             if points is not None:
                 raise ArgumentError.of("points", "none, on finite arms", points, "Leave them out.")
             return None
         X = validation.points("points", points)
         if X.shape[1] != self._arms.dimension:
-            got = Words(f"shape {X.shape}")
+            got = Description(f"shape {X.shape}")
             raise ArgumentError.of("points", f"rows of {self._arms.dimension} coordinates", got, "Check the shape.")
         return X
 
 
 class Agent:
-    """A policy at work. `ask` changes nothing; `tell` is the only step that does.
+    """A running policy. `ask` changes nothing; `tell` is the only method that does.
 
-    Asking again before telling gives the same arm again (with its own ticket), so an
-    interrupted caller may simply ask anew. Decisions may be told late and in any order:
-    the posterior is that of the data, whatever the order. The dual moves at each tell, by
-    the cost estimate that the decision carries, and stands still in between, so decisions
-    asked together share one dual.
+    Asking again before telling returns the same arm (with a new ticket), so an interrupted
+    caller may simply ask again. Decisions may be told late and in any order: the posterior
+    is that of the data, whatever the order. The dual moves at each `tell`, by the cost
+    estimate that the decision carries, so decisions that were asked for together share one dual.
 
     >>> import numpy as np, softbandit as sb
     >>> arms = np.linspace(0, 1, 100)[:, None]
@@ -105,11 +104,12 @@ class Agent:
             raise ArgumentError.of("policy", "a policy", policy, "For example sb.CKB(...).")
         self.policy = policy
         self.seed = validation.whole("seed", seed, least=0, most=2**64 - 1)
-        self._identity = secrets.randbits(63)  # not of the run: an agent with the same seed is another
+        self._identity = secrets.randbits(63)  # not from the seed: agents with the same seed differ
         self._told: set[int] = set()
         self._begin(0)
 
     def _begin(self, round: int) -> None:
+        """Start the stage of that round."""
         before = self._state if round else None
         self._round = round
         self._stage = self.policy.stage(round)
@@ -117,22 +117,23 @@ class Agent:
 
     @property
     def round(self) -> int:
-        """The number of decisions told."""
+        """The number of rounds completed."""
         return self._round
 
     @property
-    def dual(self) -> Any:
-        """The dual in force: a number with one constraint, an array with several."""
-        return drop_single(self._state.dual[0].copy())
+    def dual(self) -> float | Floats:
+        """The current dual: a number with one constraint, an array with several."""
+        dual: float | Floats = drop_single(self._state.dual[0].copy())
+        return dual
 
     @property
     def posterior(self) -> Posterior:
         return Posterior(self._stage.policy, self._state, self.policy.arms)
 
     def ask(self, among: Sequence[int] | None = None) -> Decision:
-        """The decision for this round, among these arms (those of a context, say), or among all.
+        """Return the decision for this round, among these arms (those of a context, say) or among all.
 
-        A policy that what was seen has refuted says so here: a safe arm that is not safe, for one.
+        Raise the policy's error if observations refute its settings, such as a safe arm that is not safe.
         """
         self._warn_past_horizon()
         refuted = self._stage.policy.refuted(self._state)
@@ -154,14 +155,13 @@ class Agent:
         )
 
     def tell(self, decision: Decision, reward: float, cost: float | Sequence[float] = ()) -> None:
-        """Learn what came of a decision: the reward, and the cost (one a constraint)."""
+        """Learn from a decision's reward and cost (one per constraint)."""
         m = self.policy.constraints
         choice = self._choice(decision)
         r = np.array([validation.number("reward", reward, FeedbackError)])
         if m == 0 and np.size(np.asarray(cost, dtype=object)):
-            remedy = "This policy heeds no costs: leave cost out."
-            raise FeedbackError.of("cost", "none", cost, remedy)
-        c = validation.each("cost", cost, m, FeedbackError, single=m == 1)[None, :]
+            raise FeedbackError.of("cost", "none", cost, "This policy uses no costs: leave cost out.")
+        c = validation.numbers("cost", cost, m, FeedbackError, single=m == 1)[None, :]
         with np.errstate(over="ignore", invalid="ignore"):
             state = self._stage.policy.update(self._state, choice, r, c)
             usable = self._stage.policy.usable(state)
@@ -172,8 +172,8 @@ class Agent:
         if self._round >= self._stage.last:
             self._begin(self._round)
 
-    def acquisition(self, points: Any) -> Floats:
-        """The pseudo-acquisition of this round at points of a continuous domain (n, d): what `ask` maximises."""
+    def acquisition(self, points: object) -> Floats:
+        """Return the pseudo-acquisition that `ask` maximises in this round, at points (n, d) of a continuous domain."""
         step = self._stage.policy
         if not isinstance(step, CKB) or not step.continuous:
             raise ArgumentError.of("policy", "CKB on a continuous domain", step, "Pass it a Box or a Space.")
@@ -185,31 +185,32 @@ class Agent:
         return next(draw(count, self.seed, [0], self._round, 1, POLICY).rounds())
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write all that the agent is to a file. An existing file is replaced only by a whole one."""
-        arrays = {f"state{i}": np.asarray(leaf) for i, leaf in enumerate(agent_file.leaves(self._state))}
+        """Write the agent to a file. An existing file is replaced as a whole, or not at all."""
+        arrays: Arrays = {f"state{i}": np.asarray(leaf) for i, leaf in enumerate(agent_file.leaves(self._state))}
         arrays["told"] = np.array(sorted(self._told), dtype=np.int64)
-        header: dict[str, Any] = {"seed": self.seed, "round": self._round, "identity": self._identity}
         arrays |= {f"pivots{i}": factor.pivots for i, factor in enumerate(_factors(self._stage.policy))}
-        settings: dict[str, Any] = {}
+        settings: Arrays = {}
+        policy: Json = None
+        code = None
         try:
-            header |= {"policy": agent_file.encode(self.policy, settings), "code": None}
-            arrays |= settings
-        except agent_file.NotStorable as only_code:
-            header |= {"policy": None, "code": str(only_code)}
-        agent_file.write(path, header, arrays)
+            policy = agent_file.encode(self.policy, settings)
+        except agent_file.NotStorable as error:
+            settings, code = {}, str(error)
+        header = Header(seed=self.seed, round=self._round, identity=self._identity, policy=policy, code=code)
+        agent_file.write(path, header, arrays | settings)
 
     @classmethod
     def load(cls, path: str | PathLike[str], policy: Policy | None = None) -> "Agent":
-        """The agent as it was saved; its next decisions are the same to the bit.
+        """Return the agent that was saved; its next decisions are the same to the bit.
 
-        A policy with parts that only code can hold (your own exploration, kernel or width
-        function) is not in the file: pass it, built as it was.
+        A policy with code of yours (an exploration, a kernel or a width function) is not in
+        the file: pass it, built as it was.
         """
         header, arrays = agent_file.read(path)
         try:
-            stored = header["policy"] and agent_file.decode(header["policy"], arrays)
+            stored = agent_file.decode(header["policy"], arrays)
             if policy is None and stored is None:
-                got = Words(f"one that only code holds, {header['code']}")
+                got = Description(f"a policy with code of yours, {header['code']}")
                 remedy = "Pass policy=, built as it was when the agent was saved."
                 raise FileError.of(str(path), "the policy's settings", got, remedy)
             agent = cls(stored if policy is None else policy, header["seed"])
@@ -219,19 +220,19 @@ class Agent:
         except agent_file.DAMAGE as error:
             if policy is not None:
                 raise FileError(f"{path} does not fit the policy given: {error}. Build it as it was.") from error
-            raise agent_file.not_an_agent(path, error) from error
-        if policy is not None and stored is not None and not agent_file.same(policy, stored):
+            raise agent_file.damaged(path, error) from error
+        if policy is not None and stored is not None and not agent_file.same_settings(policy, stored):
             raise FileError(f"{path} was saved with other settings than the policy given. Leave policy= out.")
         return agent
 
-    def _restore(self, header: dict[str, Any], arrays: dict[str, Any]) -> None:
-        """The state that was saved, in the basis in which it was saved."""
+    def _restore(self, header: Header, arrays: Arrays) -> None:
+        """Continue from the saved state, in the basis in which it was saved."""
         self._begin(validation.whole("round", header["round"], least=0))
         self._identity = validation.whole("identity", header["identity"], least=0)
         step, factors = self._stage.policy, _factors(self._stage.policy)
         pivots = [arrays[f"pivots{i}"] for i in range(len(factors))]
         if not all(np.array_equal(p, f.pivots) for p, f in zip(pivots, factors, strict=True)):
-            # A machine that rounds differently may have chosen other pivots.
+            # A machine that rounds differently may choose other pivots.
             assert isinstance(step, StepPolicy)
             self._stage = self._stage._replace(policy=step.replace(factors=pivots))
             self._state = self._stage.policy.init(trials=1)
@@ -240,17 +241,17 @@ class Agent:
         self._told = set(arrays["told"].tolist())
 
     def _choice(self, decision: Decision) -> Choice:
-        """A decision as the policy made it, after checking that it may be told."""
+        """Return the policy's choice in a decision, after checking that it may be told."""
         if not isinstance(decision, Decision):
             raise DecisionError.of("decision", "a Decision from ask()", decision, "Pass what ask() returned.")
         if decision.agent != self._identity:
-            got = Words("another agent's")
+            got = Description("another agent's")
             raise DecisionError.of("decision", "one from this agent's ask()", got, "Tell it to the agent that made it.")
         if decision.ticket in self._told:
-            got = Words(f"the one of round {decision.round} again")
+            got = Description(f"the one of round {decision.round} again")
             raise DecisionError.of("decision", "one not told before", got, "Ask for a new one.")
         m, arms = self.policy.constraints, self.policy.arms
-        arm: Any
+        arm: int | Floats
         try:
             if isinstance(arms, Domain):
                 arm = arms.point("decision.x", decision.x)
@@ -258,12 +259,13 @@ class Agent:
                 arm = validation.whole("decision.arm", decision.arm, 0, len(arms) - 1)
             validation.whole("decision.round", decision.round, 0, self._round)
             f = validation.number("decision.reward_estimate", decision.reward_estimate)
-            g = validation.each("decision.cost_estimate", np.atleast_1d(decision.cost_estimate), m)
+            g = validation.numbers("decision.cost_estimate", np.atleast_1d(decision.cost_estimate), m)
         except ArgumentError as error:
             raise DecisionError(f"{error} A decision must come from this agent's ask(), unchanged.") from None
         return Choice(np.array([arm]), np.array([f]), g[None, :])
 
-    def _mask(self, among: Sequence[int] | None) -> Any:
+    def _mask(self, among: Sequence[int] | None) -> ArmMask | None:
+        """Return `among` as a mask over the arms, (1, n)."""
         if among is None:
             return None
         if self.policy.continuous:
@@ -285,7 +287,7 @@ class Agent:
         if T is not None and self._round == T:
             warnings.warn(
                 f"The policy's horizon of {T} rounds has passed: its guarantee no longer holds. "
-                "Give a longer horizon, or wrap the policy in sb.Doubling where it is not known.",
+                "Give a longer horizon, or wrap the policy in sb.Doubling if it is not known.",
                 HorizonWarning,
                 stacklevel=3,
             )

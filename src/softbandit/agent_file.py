@@ -1,7 +1,7 @@
-"""Files that hold an agent: a NumPy archive without pickle, written whole or not at all.
+"""The file format of a saved agent: a NumPy archive without pickle, written as a whole or not at all.
 
 Settings are stored by value: numbers, names, arrays, and softbandit's own frozen classes,
-which are looked up by name on a fixed list. Nothing in a file is ever executed.
+which are looked up by name in a fixed list. Nothing in a file is ever executed.
 """
 
 import io
@@ -9,59 +9,72 @@ import json
 import struct
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import fields, is_dataclass
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, TypeAlias, TypedDict, runtime_checkable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from softbandit import baselines
 from softbandit.atomic_write import replacing
-from softbandit.backend.shapes import Floats
 from softbandit.domains import parameters, spaces
-from softbandit.errors import FileError, Words
+from softbandit.errors import Description, FileError
 from softbandit.gp import kernels
-from softbandit.model import explorations as explore
+from softbandit.model import explorations
 from softbandit.policies import ckb, doubling, practical
 from softbandit.policies.base import StepPolicy
 
 FORMAT, VERSION = "softbandit agent", 2
 
-CLASSES: dict[str, Any] = {
+CLASSES: dict[str, Callable[..., object]] = {
     name: value
-    for module in (kernels, explore, parameters, spaces, ckb, doubling, practical, baselines)
+    for module in (kernels, explorations, parameters, spaces, ckb, doubling, practical, baselines)
     for name, value in vars(module).items()
-    if is_dataclass(value) and value.__module__.startswith(module.__name__)
+    if isinstance(value, type) and is_dataclass(value) and value.__module__.startswith(module.__name__)
 }
+"""The classes that a file may name."""
 
-DAMAGE = (
-    OSError,
-    ValueError,
-    KeyError,
-    TypeError,
-    AttributeError,
-    EOFError,
-    RuntimeError,
-    MemoryError,
-    OverflowError,
-    struct.error,
-    zlib.error,
-    zipfile.BadZipFile,
-)  # what reading a damaged archive raises, depending on where the damage is
+ARCHIVE_ERRORS = (OSError, EOFError, struct.error, zlib.error, zipfile.BadZipFile)
+CONTENT_ERRORS = (ValueError, KeyError, TypeError, AttributeError, RuntimeError, MemoryError, OverflowError)
+DAMAGE = ARCHIVE_ERRORS + CONTENT_ERRORS
+"""The exceptions that loading a damaged file may raise, depending on the damage."""
+
+Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
+Array: TypeAlias = NDArray[Any]
+Arrays: TypeAlias = dict[str, Array]
+
+
+class Header(TypedDict):
+    """What a file holds besides arrays."""
+
+    seed: int
+    round: int
+    identity: int
+    policy: Json  # None if it cannot be stored
+    code: str | None  # the setting that cannot be stored, for the error message
+
+
+@runtime_checkable
+class Growing(Protocol):
+    """A posterior with arrays that grow from round to round."""
+
+    def arrays(self) -> Iterator[Array]: ...
+    def refilled(self, values: Iterator[Array]) -> object: ...
 
 
 class NotStorable(Exception):
-    """A setting that only code can hold, such as a function."""
+    """A setting that cannot be stored by value, such as a function."""
 
 
-def encode(value: Any, arrays: dict[str, Floats]) -> Any:
-    """Settings as JSON; arrays are put in `arrays` and named."""
+def encode(value: object, arrays: Arrays) -> Json:
+    """Return settings as JSON. Arrays are added to `arrays`, and referred to by name."""
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
     if isinstance(value, np.generic):
-        return value.item()
+        return encode(value.item(), arrays)
     if isinstance(value, np.ndarray) and value.dtype != object:
         name = f"array{len(arrays)}"
         arrays[name] = value
@@ -69,19 +82,19 @@ def encode(value: Any, arrays: dict[str, Floats]) -> Any:
     if isinstance(value, (list, tuple)):
         return [encode(item, arrays) for item in value]
     if CLASSES.get(type(value).__name__) is type(value):
-        return {"class": type(value).__name__, "settings": encode_settings(value, arrays)}
+        return {"class": type(value).__name__, "settings": _encode_settings(value, arrays)}
     raise NotStorable(repr(value))
 
 
-def encode_settings(value: Any, arrays: dict[str, Floats]) -> dict[str, Any]:
+def _encode_settings(value: Any, arrays: Arrays) -> dict[str, Json]:
     names = [f.name for f in fields(value) if f.init]
-    given = value.given if isinstance(value, StepPolicy) else {name: getattr(value, name) for name in names}
-    # Factors are made again: an agent's file has their pivots, which say how.
-    return {name: encode(setting, arrays) for name, setting in given.items() if name != "factors"}
+    settings = value.given if isinstance(value, StepPolicy) else {name: getattr(value, name) for name in names}
+    # Factors are computed again: an agent's file has their pivots, which determine them.
+    return {name: encode(setting, arrays) for name, setting in settings.items() if name != "factors"}
 
 
-def decode(value: Any, arrays: Any) -> Any:
-    """The settings that `encode` stored."""
+def decode(value: Any, arrays: Arrays) -> Any:
+    """Return the settings that `encode` stored."""
     if isinstance(value, list):
         return [decode(item, arrays) for item in value]
     if not isinstance(value, dict):
@@ -91,23 +104,33 @@ def decode(value: Any, arrays: Any) -> Any:
     return CLASSES[value["class"]](**{name: decode(item, arrays) for name, item in value["settings"].items()})
 
 
-def leaves(tree: Any) -> Iterator[Any]:
-    """The entries of nested tuples, in order."""
+def same_settings(a: object, b: object) -> bool:
+    """Return whether two policies have the same settings; False if they cannot be stored."""
+    arrays: tuple[Arrays, Arrays] = ({}, {})
+    try:
+        encoded = [encode(policy, stored) for policy, stored in zip((a, b), arrays, strict=True)]
+    except NotStorable:
+        return False
+    return encoded[0] == encoded[1] and all(np.array_equal(x, arrays[1][name]) for name, x in arrays[0].items())
+
+
+def leaves(tree: object) -> Iterator[object]:
+    """Return the entries of nested tuples, in order."""
     if isinstance(tree, tuple):
         for branch in tree:
             yield from leaves(branch)
-    elif hasattr(tree, "arrays"):  # a posterior that grows
+    elif isinstance(tree, Growing):
         yield from tree.arrays()
     else:
         yield tree
 
 
-def refill(tree: Any, values: Iterator[Floats]) -> Any:
-    """A tree of the same shape with the given leaves, each of the old one's type and shape."""
+def refill(tree: Any, values: Iterator[Array]) -> Any:
+    """Return a tree of the same shape with other leaves. Their dtypes and shapes must stay the same."""
     if isinstance(tree, tuple):
         branches = [refill(branch, values) for branch in tree]
         return type(tree)(*branches) if hasattr(tree, "_fields") else tuple(branches)
-    if hasattr(tree, "refilled"):
+    if isinstance(tree, Growing):
         return tree.refilled(values)
     value = next(values)
     if value.shape != np.shape(tree) or value.dtype != np.asarray(tree).dtype:
@@ -118,25 +141,15 @@ def refill(tree: Any, values: Iterator[Floats]) -> Any:
     return value if isinstance(tree, np.ndarray) else value.item()
 
 
-def same(a: Any, b: Any) -> bool:
-    """Whether two policies have the same settings, as far as they can be stored."""
-    stored: list[dict[str, Floats]] = [{}, {}]
-    try:
-        specs = [encode(each, arrays) for each, arrays in zip((a, b), stored, strict=True)]
-    except NotStorable:
-        return False
-    return specs[0] == specs[1] and all(np.array_equal(x, stored[1][name]) for name, x in stored[0].items())
-
-
-def write(path: str | PathLike[str], header: dict[str, Any], arrays: dict[str, Floats]) -> None:
-    """Write the archive, whole or not at all."""
+def write(path: str | PathLike[str], header: Header, arrays: Arrays) -> None:
+    """Write the archive, as a whole or not at all."""
     with replacing(path) as file:
-        header = {"format": FORMAT, "version": VERSION, **header}
-        np.savez(file, allow_pickle=False, header=np.array(json.dumps(header)), **arrays)
+        text = json.dumps({"format": FORMAT, "version": VERSION, **header})
+        np.savez(file, allow_pickle=False, header=np.array(text), **arrays)
 
 
-def read(path: str | PathLike[str]) -> tuple[dict[str, Any], dict[str, Floats]]:
-    """Header and arrays of an archive, all read and checked for damage."""
+def read(path: str | PathLike[str]) -> tuple[Header, Arrays]:
+    """Return the header and the arrays of an archive, all of them read and checked for damage."""
     target = Path(path)
     if not target.is_file():
         raise FileError(f"{target}: expected a saved agent, got no such file. Check the path.")
@@ -148,20 +161,21 @@ def read(path: str | PathLike[str]) -> tuple[dict[str, Any], dict[str, Floats]]:
         with np.load(io.BytesIO(content), allow_pickle=False) as archive:
             arrays = {name: archive[name] for name in archive.files}
         header = json.loads(str(arrays.pop("header")))
-        known = header["format"] == FORMAT
-        version = header["version"] if known else None
+        is_agent = header["format"] == FORMAT
+        version = header["version"] if is_agent else None
     except DAMAGE as error:
-        raise not_an_agent(target, error) from error
-    if not known:
-        raise not_an_agent(target, f"its format is {header['format']!r}")
+        raise damaged(target, error) from error
+    if not is_agent:
+        raise damaged(target, f"its format is {header['format']!r}")
     if version != VERSION:
-        got = Words(f"version {version!r}")
+        got = Description(f"version {version!r}")
         raise FileError.of(str(target), f"version {VERSION}", got, "Load it with the softbandit that wrote it.")
     return header, arrays
 
 
-def not_an_agent(path: str | PathLike[str], why: object) -> FileError:
+def damaged(path: str | PathLike[str], reason: object) -> FileError:
+    """Return the error for a file that `write` did not write, or that was changed afterwards."""
     return FileError(
-        f"{path}: expected a whole file written by Agent.save, got one that is damaged or foreign ({why}). "
+        f"{path}: expected a whole file written by Agent.save, got one that is damaged or foreign ({reason}). "
         "Use an earlier copy."
     )

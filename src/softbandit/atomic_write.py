@@ -1,4 +1,4 @@
-"""Files written whole or not at all."""
+"""Write a file as a whole or not at all."""
 
 import contextlib
 import os
@@ -12,17 +12,17 @@ from softbandit.errors import FileError
 
 @contextlib.contextmanager
 def replacing(path: str | PathLike[str]) -> Iterator[BinaryIO]:
-    """A file to write under another name, put in place at the end: a crash leaves the old one whole."""
-    target = Path(path).resolve()  # a link keeps leading where it led
-    part = target.with_name(f".{target.name}.{os.getpid()}.part")
+    """Open a temporary file that replaces `path` once it is written: a crash leaves the old file as it was."""
+    target = Path(path).resolve()  # write through a symbolic link, not over it
+    temporary = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
-        with part.open("wb") as file:
+        with temporary.open("wb") as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        part.replace(target)
+        temporary.replace(target)
     except OSError as error:
-        raise FileError(f"{path} could not be written: {error}. An earlier file of that name is as it was.") from error
+        raise FileError(f"{path} could not be written: {error}. An earlier file of that name is unchanged.") from error
     finally:
         with contextlib.suppress(OSError):
-            part.unlink(missing_ok=True)
+            temporary.unlink(missing_ok=True)

@@ -2,62 +2,41 @@
 
 SoftbanditError
 ├── ArgumentError (ValueError)      a setting that cannot be used
-│   ├── KernelError                 a kernel that is not one, or does not fit the arms
-│   ├── SafeSeedError               no safe arm to begin with, or one that is not safe
+│   ├── KernelError                 an invalid kernel, or one that does not fit the arms
+│   ├── SafeSeedError               no safe arm to start from, or one that is not safe
 │   └── UnknownNameError            a name that is not on the list
 ├── FeedbackError (ValueError)      an observation that cannot be learned from
 │   └── DecisionError               a decision that is foreign, malformed, or already told
 ├── InfeasibleError (ValueError)    the constraints cannot be satisfied
-├── ClusterError (RuntimeError)     workers that cannot be reached, or are lost again and again
-├── DeviceError (RuntimeError)      a device for the compiled engine that is missing, or full
+├── ClusterError (RuntimeError)     workers that cannot be reached, or fail repeatedly
+├── DeviceError (RuntimeError)      a device of the JAX engine that is missing, or out of memory
 ├── FileError (OSError)             a file that is damaged, foreign or cannot be written
-│   └── DataError                   a data file that is missing, damaged or not the one meant
+│   └── DataError                   a data file that is missing, damaged or not the expected one
 │       └── FetchError              a data file that could not be fetched
-│           ├── ChecksumError       what came is not the file
-│           ├── DiskFullError       there is no room for it
-│           ├── MovedError          its address leads nowhere any more
+│           ├── ChecksumError       the downloaded bytes are not the file
+│           ├── DiskFullError       there is no disk space for it
+│           ├── MovedError          its address no longer exists
 │           └── OfflineError        its server cannot be reached, or the connection broke
 └── MissingExtraError (ImportError) an optional package that is not installed
 """
 
 import difflib
 from collections.abc import Iterable
-from typing import Any, Self
-
-__all__ = [
-    "ArgumentError",
-    "ChecksumError",
-    "ClusterError",
-    "DataError",
-    "DecisionError",
-    "DeviceError",
-    "DiskFullError",
-    "FeedbackError",
-    "FetchError",
-    "FileError",
-    "InfeasibleError",
-    "KernelError",
-    "MissingExtraError",
-    "MovedError",
-    "OfflineError",
-    "SafeSeedError",
-    "SoftbanditError",
-    "UnknownNameError",
-]
+from typing import Self
 
 
-class Words(str):
-    """A description of what came, to be shown as it is and not as a quoted string."""
+class Description(str):
+    """A description of the received value, which an error message shows without quotes."""
 
     __slots__ = ()
     __repr__ = str.__str__
 
 
 class SoftbanditError(Exception):
-    """Base of all errors; its message says what was expected, what came, and what to do."""
+    """Base of all errors. A message says what was expected, what was received, and what to do."""
 
     @classmethod
-    def of(cls, what: str, expected: str, got: Any, remedy: str) -> Self:
+    def of(cls, what: str, expected: str, got: object, remedy: str) -> Self:
         return cls(f"{what}: expected {expected}, got {_short(got)}. {remedy}")
 
 
@@ -66,21 +45,21 @@ class ArgumentError(SoftbanditError, ValueError):
 
 
 class KernelError(ArgumentError):
-    """A kernel that is not one, or does not fit the arms."""
+    """An invalid kernel, or one that does not fit the arms."""
 
 
 class SafeSeedError(ArgumentError):
-    """No safe arm to begin with, or one that is not safe."""
+    """No safe arm to start from, or one that is not safe."""
 
 
 class UnknownNameError(ArgumentError):
     """A name that is not on the list."""
 
     @classmethod
-    def among(cls, what: str, name: Any, names: Iterable[str]) -> Self:
+    def among(cls, what: str, name: object, names: Iterable[str]) -> Self:
         known = sorted(names)
-        near = difflib.get_close_matches(str(name), known, n=1)
-        remedy = f"Did you mean {near[0]!r}?" if near else "Choose one of them."
+        similar = difflib.get_close_matches(str(name), known, n=1)
+        remedy = f"Did you mean {similar[0]!r}?" if similar else "Choose one of them."
         return cls(f"{what}: expected one of {', '.join(map(repr, known))}, got {_short(name)}. {remedy}")
 
 
@@ -97,7 +76,7 @@ class InfeasibleError(SoftbanditError, ValueError):
 
 
 class ClusterError(SoftbanditError, RuntimeError):
-    """Workers that cannot be reached, or are lost again and again."""
+    """Workers that cannot be reached, or fail repeatedly."""
 
 
 class FileError(SoftbanditError, OSError):
@@ -105,7 +84,7 @@ class FileError(SoftbanditError, OSError):
 
 
 class DataError(FileError):
-    """A data file that is missing, damaged or not the one meant."""
+    """A data file that is missing, damaged or not the expected one."""
 
 
 class FetchError(DataError):
@@ -113,15 +92,15 @@ class FetchError(DataError):
 
 
 class ChecksumError(FetchError):
-    """What came is not the file."""
+    """The downloaded bytes are not the file."""
 
 
 class DiskFullError(FetchError):
-    """There is no room for the file."""
+    """There is no disk space for the file."""
 
 
 class MovedError(FetchError):
-    """The file's address leads nowhere any more."""
+    """The file's address no longer exists."""
 
 
 class OfflineError(FetchError):
@@ -129,7 +108,7 @@ class OfflineError(FetchError):
 
 
 class DeviceError(SoftbanditError, RuntimeError):
-    """A device for the compiled engine that is missing, or full."""
+    """A device of the JAX engine that is missing, or out of memory."""
 
 
 class MissingExtraError(SoftbanditError, ImportError):
@@ -140,6 +119,6 @@ class MissingExtraError(SoftbanditError, ImportError):
         return cls(f"{package} is not installed. Install it with: pip install 'softbandit[{extra}]'")
 
 
-def _short(value: Any) -> str:
+def _short(value: object) -> str:
     text = " ".join(repr(value).split())
     return text if len(text) <= 80 else text[:77] + "..."

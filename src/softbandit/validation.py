@@ -1,4 +1,4 @@
-"""Checks of what a user passes in: each returns the value in one standard form, or raises."""
+"""Checks of arguments: each returns the value in one standard form, or raises an error about `what`."""
 
 import math
 import operator
@@ -8,16 +8,16 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from softbandit.errors import ArgumentError, SoftbanditError, UnknownNameError, Words
+from softbandit.errors import ArgumentError, Description, SoftbanditError, UnknownNameError
 
 T = TypeVar("T")
 Floats = NDArray[np.float64]
 
 
 def number(what: str, value: Any, error: type[SoftbanditError] = ArgumentError) -> float:
-    """A finite real number."""
+    """Return a finite real number."""
     try:
-        # float() would read text, truth values and one-element lists as numbers.
+        # float() would accept text, truth values and one-element arrays.
         if isinstance(value, (str, bytes, bool, np.bool_)) or np.ndim(value) or np.iscomplexobj(value):
             raise TypeError
         result = float(value)
@@ -28,14 +28,14 @@ def number(what: str, value: Any, error: type[SoftbanditError] = ArgumentError) 
     return result
 
 
-def positive(what: str, value: Any) -> float:
+def positive(what: str, value: object) -> float:
     result = number(what, value)
     if result <= 0:
         raise ArgumentError.of(what, "a number above 0", value, "Pass a positive number.")
     return result
 
 
-def nonnegative(what: str, value: Any) -> float:
+def nonnegative(what: str, value: object) -> float:
     result = number(what, value)
     if result < 0:
         raise ArgumentError.of(what, "a number of at least 0", value, "Pass zero or a positive number.")
@@ -43,7 +43,7 @@ def nonnegative(what: str, value: Any) -> float:
 
 
 def whole(what: str, value: Any, least: int, most: int | None = None) -> int:
-    """A whole number in [least, most]."""
+    """Return a whole number in [least, most]."""
     span = f"a whole number of at least {least}" if most is None else f"a whole number from {least} to {most}"
     try:
         if isinstance(value, (bool, np.bool_)):
@@ -56,10 +56,10 @@ def whole(what: str, value: Any, least: int, most: int | None = None) -> int:
     return result
 
 
-def each(
+def numbers(
     what: str, value: Any, count: int, error: type[SoftbanditError] = ArgumentError, single: bool = True
 ) -> Floats:
-    """One number for each of `count` things or, where `single` allows it, one number for all of them."""
+    """Return `count` numbers, (count,); if `single` is allowed, one number means that many copies of it."""
     try:
         shape = np.shape(value)
     except (TypeError, ValueError):  # ragged
@@ -70,43 +70,43 @@ def each(
         several = f"one number, or {count} of them" if single else f"{count} numbers"
         expected = "one number" if count == 1 else several
         raise error.of(what, expected, value, f"Pass exactly {count}{', in order' if count > 1 else ''}.")
-    return np.array([number(f"{what}[{i}]", v, error) for i, v in enumerate(value)], dtype=np.float64)
+    return np.array([number(f"{what}[{i}]", entry, error) for i, entry in enumerate(value)], dtype=np.float64)
 
 
-def each_above(what: str, value: Any, count: int, least: float, strict: bool) -> Floats:
-    """Like `each`, with every number above `least` (at least `least` unless strict)."""
-    result = each(what, value, count)
+def numbers_above(what: str, value: object, count: int, least: float, strict: bool) -> Floats:
+    """Return `count` numbers, all above `least` (at least `least` unless strict)."""
+    result = numbers(what, value, count)
     if np.any(result < least) or (strict and np.any(result == least)):
         bound = f"above {least:g}" if strict else f"of at least {least:g}"
         raise ArgumentError.of(what, f"numbers {bound}", value, f"Pass numbers {bound}.")
     return result
 
 
-def named(what: str, value: Any, options: Mapping[str, T]) -> T:
-    """The option that a name stands for."""
+def named(what: str, value: object, options: Mapping[str, T]) -> T:
+    """Return the option with that name."""
     if not isinstance(value, str) or value not in options:
         raise UnknownNameError.among(what, value, options)
     return options[value]
 
 
-def points(what: str, value: Any) -> Floats:
-    """A non-empty matrix of finite numbers, one row a point; a read-only copy."""
+def points(what: str, value: object) -> Floats:
+    """Return a non-empty matrix of finite numbers, one row per point, as a read-only copy."""
     try:
         raw = np.asarray(value)
         if raw.dtype.kind not in "fiu" and not (raw.dtype == object and raw.size):
             raise TypeError
         result = np.array(raw, dtype=np.float64)
     except (TypeError, ValueError):
-        raise ArgumentError.of(what, "a matrix of real numbers", value, "Pass one row a point.") from None
+        raise ArgumentError.of(what, "a matrix of real numbers", value, "Pass one row per point.") from None
     if result.ndim != 2:
-        remedy = f"Write {what}[:, None] for one feature a point." if result.ndim == 1 else "Pass one row a point."
-        raise ArgumentError.of(what, "an n x d matrix", Words(f"an array of shape {result.shape}"), remedy)
+        remedy = f"Write {what}[:, None] for one feature per point." if result.ndim == 1 else "Pass one row per point."
+        raise ArgumentError.of(what, "an n x d matrix", Description(f"an array of shape {result.shape}"), remedy)
     if result.size == 0:
-        got = Words(f"shape {result.shape}")
-        raise ArgumentError.of(what, "at least one row and column", got, "Pass one row a point.")
+        got = Description(f"shape {result.shape}")
+        raise ArgumentError.of(what, "at least one row and column", got, "Pass one row per point.")
     if not np.isfinite(result).all():
         row = int(np.argmin(np.isfinite(result).all(axis=1)))
-        got = Words(f"{result[row]} in row {row}")
+        got = Description(f"{result[row]} in row {row}")
         raise ArgumentError.of(what, "finite numbers", got, "Remove or repair that row.")
     result.flags.writeable = False
     return result

@@ -19,7 +19,7 @@ SPACE = sb.Space(
 VALUES = {"rate": 1e-3, "layers": 4, "kind": "tanh", "drop": 0.0}
 
 
-def test_features_by_hand():
+def test_encoded_features_match_a_calculation_by_hand():
     # ln(10) / ln(1000) = 1/3; (4 - 1) / 4; the second of three; (0 + 1) / 4
     np.testing.assert_allclose(SPACE.encode(VALUES), [1 / 3, 0.75, 0, 1, 0, 0.25], rtol=1e-15)
     assert SPACE.dimension == 6
@@ -29,7 +29,7 @@ def test_features_by_hand():
 @given(
     st.floats(1e-4, 1e-1), st.integers(1, 5), st.sampled_from(["relu", "tanh", 3]), st.floats(-1, 3, allow_nan=False)
 )
-def test_values_come_back(rate, layers, kind, drop):
+def test_decoding_inverts_encoding(rate, layers, kind, drop):
     values = SPACE.values(SPACE.encode({"rate": rate, "layers": layers, "kind": kind, "drop": drop}))
     assert (values["layers"], values["kind"]) == (layers, kind)
     assert values["rate"] == pytest.approx(rate, rel=1e-13)
@@ -39,24 +39,24 @@ def test_values_come_back(rate, layers, kind, drop):
 
 
 @given(st.lists(st.floats(-0.5, 1.5), min_size=6, max_size=6))
-def test_snapping_gives_a_point_of_the_space_and_leaves_it_there(row):
-    once = SPACE.snap(np.array([row]))
-    np.testing.assert_array_equal(SPACE.snap(once), once)
-    np.testing.assert_allclose(SPACE.encode(SPACE.values(once[0])), once[0], atol=1e-13)
-    SPACE.point("x", once[0])
+def test_snapping_returns_a_point_of_the_space_and_is_idempotent(row):
+    snapped = SPACE.snap(np.array([row]))
+    np.testing.assert_array_equal(SPACE.snap(snapped), snapped)
+    np.testing.assert_allclose(SPACE.encode(SPACE.values(snapped[0])), snapped[0], atol=1e-13)
+    SPACE.point("x", snapped[0])
 
 
 def test_neighbours_differ_in_one_discrete_parameter_by_one_step():
     x = SPACE.encode(VALUES)
-    found = [SPACE.values(row) for row in SPACE.neighbours(x)]
-    changed = [{name: v for name, v in values.items() if v != pytest.approx(VALUES[name])} for values in found]
+    neighbours = [SPACE.values(row) for row in SPACE.neighbours(x)]
+    changed = [{name: v for name, v in values.items() if v != pytest.approx(VALUES[name])} for values in neighbours]
     assert changed == [{"layers": 3}, {"layers": 5}, {"kind": "relu"}, {"kind": 3}]
 
 
-def test_a_small_space_becomes_arms_in_every_combination():
+def test_a_small_space_becomes_one_arm_per_combination():
     space = sb.Space({"n": sb.Integer(-1, 2), "kind": sb.Categorical(["a", "b"])})
-    found = [space.values(row) for row in space.every()]
-    assert found == [{"n": n, "kind": k} for n, k in itertools.product([-1, 0, 1, 2], ["a", "b"])]
+    combinations = [space.values(row) for row in space.every()]
+    assert combinations == [{"n": n, "kind": k} for n, k in itertools.product([-1, 0, 1, 2], ["a", "b"])]
     settings = {"reward_bound": 1, "cost_bound": 1, "noise": 0.1, "horizon": 10, "slater": 0.5}
     policy = sb.CKB(space, sb.Matern(0.5), **settings)
     np.testing.assert_array_equal(policy.arms, space.every())
@@ -67,7 +67,7 @@ def test_a_small_space_becomes_arms_in_every_combination():
     assert sb.CKB(large, sb.Matern(0.5), **settings).continuous
 
 
-def test_other_policies_take_a_small_space_and_refuse_a_continuous_one():
+def test_a_baseline_takes_a_small_space_and_refuses_a_continuous_one():
     settings = {"reward_bound": 1, "cost_bound": 1, "noise": 0.1, "horizon": 10}
     small = sb.Space({"n": sb.Integer(1, 9)})
     assert len(sb.baselines.CONFIG(small, sb.Matern(0.5), **settings).arms) == 9
@@ -96,7 +96,7 @@ def test_a_bad_box_is_refused(lower, upper):
 
 
 @pytest.mark.parametrize(
-    "make",
+    "build",
     [
         lambda: sb.Float(1, 0),
         lambda: sb.Float(0, math.nan),
@@ -113,9 +113,9 @@ def test_a_bad_box_is_refused(lower, upper):
         lambda: sb.Space(3),
     ],
 )
-def test_bad_parameters_are_refused(make):
+def test_bad_parameters_are_refused(build):
     with pytest.raises(sb.ArgumentError):
-        make()
+        build()
 
 
 @pytest.mark.parametrize(

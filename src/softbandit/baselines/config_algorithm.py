@@ -7,7 +7,7 @@ from softbandit.backend.random import Draws
 from softbandit.backend.shapes import ArmMask, Bools
 from softbandit.backend.vocabulary import namespace
 from softbandit.baselines.feasible_best import feasible_or_least_violating
-from softbandit.errors import InfeasibleError, SoftbanditError, Words
+from softbandit.errors import Description, InfeasibleError, SoftbanditError
 from softbandit.policies.base import About, Choice, State, StepPolicy
 
 
@@ -42,6 +42,6 @@ class CONFIG(StepPolicy):
         return ~xp.any(xp.all(mean[:, 1:] - half[:, 1:] <= 0, axis=1), axis=1)
 
     def objection(self) -> SoftbanditError:
-        got = Words("a lower confidence bound above 0 for some cost of every arm")
+        got = Description("a lower confidence bound above 0 for some cost of every arm")
         remedy = "The problem is infeasible, or a bound is wrong."
         return InfeasibleError.of("CONFIG", "some arm that may meet every constraint", got, remedy)

@@ -10,7 +10,7 @@ from softbandit import validation
 from softbandit.backend.shapes import Bools
 from softbandit.backend.traced_fields import HostOnly, Traced
 from softbandit.backend.vocabulary import namespace
-from softbandit.errors import SafeSeedError, SoftbanditError, Words
+from softbandit.errors import Description, SafeSeedError, SoftbanditError
 from softbandit.policies.base import State, StepPolicy
 
 
@@ -37,7 +37,7 @@ class Seeded(StepPolicy):
 
     def objection(self) -> SoftbanditError:
         arms = ", ".join(map(str, np.flatnonzero(self.known_safe)))
-        got = Words(f"a lower confidence bound of a cost above 0 among arms {arms}")
+        got = Description(f"a lower confidence bound of a cost above 0 among arms {arms}")
         return SafeSeedError.of("safe", "a seed that agrees with the observations", got, "Name another arm.")
 
     def _complete(self) -> None:

@@ -140,7 +140,7 @@ class SafePolicy(Seeded):
         if self.lipschitz is None:
             return None
         if not isinstance(self.lipschitz, str):
-            return validation.each_above("lipschitz", self.lipschitz, self.constraints, least=0.0, strict=True)
+            return validation.numbers_above("lipschitz", self.lipschitz, self.constraints, least=0.0, strict=True)
         if self.lipschitz != "arms":
             raise ArgumentError.of("lipschitz", "a number, 'arms' or None", self.lipschitz, "Pass one of them.")
         kernels = [group.kernel for group, _ in self.model.by_output()[1:]]

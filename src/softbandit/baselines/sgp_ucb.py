@@ -14,7 +14,7 @@ from softbandit.backend.ties import pick
 from softbandit.backend.traced_fields import HostOnly, Traced
 from softbandit.backend.vocabulary import namespace, restrict
 from softbandit.baselines.safe_seed import Seeded
-from softbandit.errors import ArgumentError, Words
+from softbandit.errors import ArgumentError, Description
 from softbandit.policies.base import About, Choice, State
 
 
@@ -76,7 +76,7 @@ class SGPUCB(Seeded):
         """Return the rounds after which uniform play of arms with these features has observed every direction."""
         kappa = float(np.linalg.eigvalsh(phi.T @ phi / len(phi))[0])
         if kappa <= 1e-9:
-            got = Words(f"a seed of {len(phi)} arms that does not span {phi.shape[1]} directions")
+            got = Description(f"a seed of {len(phi)} arms that does not span {phi.shape[1]} directions")
             remedy = "Pass initial_rounds as a number, or a larger seed."
             raise ArgumentError.of("initial_rounds", "a seed whose features span the space", got, remedy)
         return math.ceil(8 * float(np.vecdot(phi, phi).max()) * math.log(phi.shape[1] / self.confidence) / kappa)

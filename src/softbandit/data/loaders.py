@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from softbandit.backend.shapes import Floats
-from softbandit.errors import DataError, Words
+from softbandit.errors import DataError, Description
 
 MAT_HEADER = b"MATLAB 5.0 MAT-file"
 ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
@@ -88,11 +88,11 @@ def _matlab(content: bytes, where: str) -> Any:
     import scipy.io  # a tenth of a second that only this needs
 
     if not content.startswith(MAT_HEADER):
-        got = Words(f"{len(content):,} bytes that begin with {content[:19]!r}")
+        got = Description(f"{len(content):,} bytes that begin with {content[:19]!r}")
         raise DataError.of(where, f"a MATLAB file, which begins with {MAT_HEADER.decode()!r}", got, LAYOUT)
     whole = 136 + int.from_bytes(content[132:136], "little" if content[126:128] == b"IM" else "big")
     if len(content) < max(whole, 136):
-        got = Words(f"{len(content):,} bytes")
+        got = Description(f"{len(content):,} bytes")
         remedy = "It is truncated: copy or fetch it again."
         raise DataError.of(where, f"at least {max(whole, 136):,} bytes, as its first tag says", got, remedy)
     try:
@@ -101,7 +101,7 @@ def _matlab(content: bytes, where: str) -> Any:
         raise DataError(f"{where} is damaged: {error or type(error).__name__}. Copy or fetch it again.") from error
     if not isinstance(variables.get("data"), dict):
         names = sorted(name for name in variables if not name.startswith("__"))
-        raise DataError.of(where, "a struct `data`", Words(f"variables {names}"), LAYOUT)
+        raise DataError.of(where, "a struct `data`", Description(f"variables {names}"), LAYOUT)
     return variables["data"]
 
 
@@ -111,11 +111,11 @@ def _matrix(struct: Any, names: tuple[str, ...], where: str) -> Floats:
     for name in names:
         if not isinstance(value, dict) or name not in value:
             fields = sorted(value) if isinstance(value, dict) else type(value).__name__
-            raise DataError.of(f"{where}, {what}", f"a field {name!r}", Words(f"{fields}"), LAYOUT)
+            raise DataError.of(f"{where}, {what}", f"a field {name!r}", Description(f"{fields}"), LAYOUT)
         what, value = f"{what}.{name}", value[name]
     if not isinstance(value, np.ndarray) or value.dtype.kind not in "fiu" or value.ndim != 2:
         kind = f"{value.dtype} of shape {value.shape}" if isinstance(value, np.ndarray) else type(value).__name__
-        raise DataError.of(f"{where}, {what}", "a matrix of numbers", Words(kind), LAYOUT)
+        raise DataError.of(f"{where}, {what}", "a matrix of numbers", Description(kind), LAYOUT)
     result = value.astype(np.float64)
     if not np.isfinite(result).all():
         row, column = np.argwhere(~np.isfinite(result))[0]

@@ -1,1 +1,1 @@
-"""Where actions come from when they are not a list, and how a function is maximised there."""
+"""Domains of actions that are not a list, and how a function is maximised there."""

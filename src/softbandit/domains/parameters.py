@@ -1,4 +1,13 @@
-"""Named parameters, each with its features in the unit cube: real numbers, whole numbers, choices."""
+"""Parameters of a `Space`: real numbers, whole numbers, choices.
+
+A parameter takes `size` values, each shown to kernels as `width` features in [0, 1]:
+
+    encode(what, value)    the features of a value, or an error about `what`
+    decode(u)              the value at features u, (width,)
+    snap(U)                the nearest features that encode a value, for each row of U, (n, width)
+    steps(u)               the features one step away from u, (n, width), if it is discrete
+    every()                the features of all values, if it is discrete
+"""
 
 import math
 from collections.abc import Sequence
@@ -9,54 +18,59 @@ import numpy as np
 
 from softbandit import validation
 from softbandit.backend.shapes import Floats
-from softbandit.errors import ArgumentError, Words
+from softbandit.errors import ArgumentError, Description
 
 
-@dataclass(frozen=True)
-class Float:
-    """A real number in [low, high]."""
-
-    low: float
-    high: float
-
-    width = 1  # features
-    size = math.inf
-
-    def __post_init__(self) -> None:
-        _ordered(validation.number("low", self.low), validation.number("high", self.high))
-
-    def encode(self, what: str, value: Any) -> list[float]:
-        return [(_within(what, validation.number(what, value), self) - self.low) / (self.high - self.low)]
-
-    def decode(self, u: Floats) -> float:
-        return min(max(self.low + float(u[0]) * (self.high - self.low), self.low), self.high)
-
-    def snap(self, U: Floats) -> Floats:
-        return np.minimum(np.maximum(U, 0.0), 1.0)
-
-
-@dataclass(frozen=True)
-class LogFloat:
-    """A real number in [low, high], low > 0, searched by its logarithm."""
-
+class _RealNumber:
     low: float
     high: float
 
     width = 1
     size = math.inf
 
-    def __post_init__(self) -> None:
-        _ordered(validation.positive("low", self.low), validation.positive("high", self.high))
+    def snap(self, U: Floats) -> Floats:
+        return _clip(U)
 
-    def encode(self, what: str, value: Any) -> list[float]:
-        v = _within(what, validation.number(what, value), self)
-        return [math.log(v / self.low) / math.log(self.high / self.low)]
+    def _checked(self, what: str, value: object) -> float:
+        x = validation.number(what, value)
+        if not self.low <= x <= self.high:
+            got = Description(f"{x:g}")
+            raise ArgumentError.of(what, f"a number from {self.low:g} to {self.high:g}", got, "Pass one inside.")
+        return x
+
+
+@dataclass(frozen=True)
+class Float(_RealNumber):
+    """A real number in [low, high]."""
+
+    low: float
+    high: float
+
+    def __post_init__(self) -> None:
+        _check_order(validation.number("low", self.low), validation.number("high", self.high))
+
+    def encode(self, what: str, value: object) -> list[float]:
+        return [(self._checked(what, value) - self.low) / (self.high - self.low)]
+
+    def decode(self, u: Floats) -> float:
+        return min(max(self.low + float(u[0]) * (self.high - self.low), self.low), self.high)
+
+
+@dataclass(frozen=True)
+class LogFloat(_RealNumber):
+    """A real number in [low, high], low > 0, searched by its logarithm."""
+
+    low: float
+    high: float
+
+    def __post_init__(self) -> None:
+        _check_order(validation.positive("low", self.low), validation.positive("high", self.high))
+
+    def encode(self, what: str, value: object) -> list[float]:
+        return [math.log(self._checked(what, value) / self.low) / math.log(self.high / self.low)]
 
     def decode(self, u: Floats) -> float:
         return min(max(float(self.low * (self.high / self.low) ** float(u[0])), self.low), self.high)
-
-    def snap(self, U: Floats) -> Floats:
-        return np.minimum(np.maximum(U, 0.0), 1.0)
 
 
 @dataclass(frozen=True)
@@ -70,13 +84,14 @@ class Integer:
 
     def __post_init__(self) -> None:
         limit = 2**53  # whole numbers up to here are exact in float64
-        _ordered(validation.whole("low", self.low, -limit, limit), validation.whole("high", self.high, -limit, limit))
+        low, high = (validation.whole(name, getattr(self, name), -limit, limit) for name in ("low", "high"))
+        _check_order(low, high)
 
     @property
     def size(self) -> float:
         return self.high - self.low + 1
 
-    def encode(self, what: str, value: Any) -> list[float]:
+    def encode(self, what: str, value: object) -> list[float]:
         return [(validation.whole(what, value, self.low, self.high) - self.low) / (self.high - self.low)]
 
     def decode(self, u: Floats) -> int:
@@ -84,10 +99,9 @@ class Integer:
 
     def snap(self, U: Floats) -> Floats:
         steps = self.high - self.low
-        return np.round(np.minimum(np.maximum(U, 0.0), 1.0) * steps) / steps
+        return np.round(_clip(U) * steps) / steps
 
     def steps(self, u: Floats) -> Floats:
-        """One up and one down, where there is one."""
         i, last = self.decode(u) - self.low, self.high - self.low
         return np.array([[j / last] for j in (i - 1, i + 1) if 0 <= j <= last])
 
@@ -97,15 +111,15 @@ class Integer:
 
 @dataclass(frozen=True)
 class Categorical:
-    """One of some choices, with no order among them."""
+    """One of several choices, with no order among them; its features are a one-hot vector."""
 
-    choices: Sequence[Any]
+    choices: Sequence[object]
 
     def __post_init__(self) -> None:
-        given = self.choices
-        if isinstance(given, str) or not isinstance(given, Sequence) or len(given) < 2 or _repeats(given):
-            raise ArgumentError.of("choices", "two or more different choices", given, "Pass them as a list.")
-        object.__setattr__(self, "choices", tuple(given))
+        choices = self.choices
+        if isinstance(choices, str) or not isinstance(choices, Sequence) or len(choices) < 2 or _repeats(choices):
+            raise ArgumentError.of("choices", "two or more different choices", choices, "Pass them as a list.")
+        object.__setattr__(self, "choices", tuple(choices))
 
     @property
     def width(self) -> int:
@@ -115,11 +129,11 @@ class Categorical:
     def size(self) -> float:
         return len(self.choices)
 
-    def encode(self, what: str, value: Any) -> list[float]:
-        found = [float(type(choice) is type(value) and choice == value) for choice in self.choices]
-        if not any(found):
+    def encode(self, what: str, value: object) -> list[float]:
+        one_hot = [float(_identical(choice, value)) for choice in self.choices]
+        if not any(one_hot):
             raise ArgumentError.of(what, f"one of {list(self.choices)}", value, "Choose one of them.")
-        return found
+        return one_hot
 
     def decode(self, u: Floats) -> Any:
         return self.choices[int(np.argmax(u))]
@@ -137,17 +151,19 @@ class Categorical:
 Parameter: TypeAlias = Float | LogFloat | Integer | Categorical
 
 
-def _ordered(low: float, high: float) -> None:
+def _check_order(low: float, high: float) -> None:
     if not (low < high and math.isfinite(high - low)):
         raise ArgumentError.of("low, high", "low < high", (low, high), "Check the order.")
 
 
-def _within(what: str, value: float, span: Any) -> float:
-    if not span.low <= value <= span.high:
-        got = Words(f"{value:g}")
-        raise ArgumentError.of(what, f"a number from {span.low:g} to {span.high:g}", got, "Pass one inside.")
-    return value
+def _clip(U: Floats) -> Floats:
+    return np.minimum(np.maximum(U, 0.0), 1.0)
 
 
-def _repeats(values: Sequence[Any]) -> bool:
-    return any(type(a) is type(b) and a == b for i, a in enumerate(values) for b in values[:i])
+def _identical(a: object, b: object) -> bool:
+    """Return whether two choices are equal and of one type: 1, 1.0 and True are three choices."""
+    return type(a) is type(b) and bool(a == b)
+
+
+def _repeats(choices: Sequence[object]) -> bool:
+    return any(_identical(a, b) for i, a in enumerate(choices) for b in choices[:i])

@@ -1,22 +1,22 @@
 """The maximiser of a function on a continuous or mixed domain, such as a round's pseudo-acquisition.
 
-1. Low-discrepancy candidates (Sobol), the best points so far, and points around those.
-2. From the best of them, some distance apart, L-BFGS-B with gradients: all starts as one
-   problem, so that every evaluation is one batch; then the best start alone.
-3. In a mixed space that moves the continuous coordinates only; then steps to neighbouring
-   discrete values, with the continuous ones moved again, until none is better.
+1. Evaluate low-discrepancy points (Sobol), promising points, and perturbed copies of those.
+2. From the best of them that are some distance apart, run L-BFGS-B with gradients: all
+   starts as one problem, so that every evaluation is one batch; then the best point alone.
+3. In a mixed space, step 2 moves the continuous coordinates only. Then step to the best
+   neighbouring discrete values, moving the continuous ones again, until nothing improves.
 
-Without gradients step 2 samples ever smaller neighbourhoods of the best points.
+Without gradients, step 2 samples ever smaller neighbourhoods of the best points.
 
 The paper asks for a maximiser within C / sqrt(t) in round t, which adds C sqrt(T) to the
-regret. A local search stops when a step gains less than a hundredth of that, and the last
-one to the end. That the best hill was climbed is not proved: `gap` measures it against a grid.
+regret. The joint search stops when a step gains less than a hundredth of that, and the search
+from the best point runs to convergence. Nothing proves that the global maximum was reached.
 """
 
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -28,17 +28,17 @@ ACCURACY = 0.01
 
 CANDIDATES = 512
 STARTS = 8
-NEAR = 16  # best points so far
-AROUND = 4  # of them get company,
-COMPANY = 8  # this many points each
-JOINT_STEPS, ALONE_STEPS = 30, 100  # evaluations allowed of step 2
-APART = 0.1  # of two starts, relative to the domain's diagonal
-RADII = (0.1, 0.03, 0.01, 3e-3, 1e-3, 1e-4)  # of neighbourhoods where there are no gradients
-ROUNDS = 8  # of discrete steps
+PROMISING = 16  # promising points that are candidates,
+CENTRES = 4  # of which the first ones are perturbed
+COPIES = 8  # into this many points per centre
+JOINT_STEPS, ALONE_STEPS = 30, 100  # evaluations allowed in step 2
+START_DISTANCE = 0.1  # between two starts, relative to the domain's diagonal
+RADII = (0.1, 0.03, 0.01, 3e-3, 1e-3, 1e-4)  # of neighbourhoods, without gradients
+DISCRETE_STEPS = 8
 
 
-class Found(NamedTuple):
-    """The points that a search has seen, and their values."""
+class Evaluations(NamedTuple):
+    """Points, and the objective's values there."""
 
     points: Floats  # (n, d)
     values: Floats  # (n,)
@@ -47,73 +47,78 @@ class Found(NamedTuple):
     def best(self) -> Floats:
         return np.asarray(self.points[int(self.values.argmax())])
 
-    def more(self, points: Floats, values: Floats) -> "Found":
-        return Found(np.concatenate([self.points, points]), np.concatenate([self.values, values]))
+    def plus(self, points: Floats, values: Floats) -> "Evaluations":
+        return Evaluations(np.concatenate([self.points, points]), np.concatenate([self.values, values]))
 
 
 @dataclass(frozen=True, eq=False)
 class Objective:
-    """What is maximised on a domain, divided by `unit` so that it is of the order of one."""
+    """A function to maximise; `unit` is its order of magnitude."""
 
     value: Callable[[Floats], Floats]  # (n, d) -> (n,)
     slope: Callable[[Floats], tuple[Floats, Floats]] | None  # -> (n,) and the gradients (n, d)
     unit: float = 1.0
 
 
-def search(
-    objective: Objective, space: Domain, near: Floats, rng: np.random.Generator, accuracy: float = 1e-9
-) -> Found:
-    """Everything seen on the way to a maximiser that is meant to be accurate to `accuracy`."""
-    X = candidates(space, near, rng)
-    found = Found(X, objective.value(X))
-    found = _refined(objective, space, found, rng, accuracy)
-    return found if space.free.all() else _discrete(objective, space, found, accuracy)
+def maximise(
+    objective: Objective, space: Domain, promising: Floats, rng: np.random.Generator, accuracy: float = 1e-9
+) -> Evaluations:
+    """Search for a maximiser to the given accuracy, and return all evaluations on the way.
+
+    `promising` holds points (n, d) to start from, best first.
+    """
+    X = candidates(space, promising, rng)
+    evaluated = _refine(objective, space, Evaluations(X, objective.value(X)), rng, accuracy)
+    return evaluated if space.free.all() else _step_discrete(objective, space, evaluated, accuracy)
 
 
 def accuracy(t: int, bound: float) -> float:
-    """C / sqrt(t), with C = 0.01 B."""
+    """Return C / sqrt(t), with C = 0.01 B."""
     return ACCURACY * bound / math.sqrt(t)
 
 
-def candidates(space: Domain, near: Floats, rng: np.random.Generator) -> Floats:
-    """Sobol points, the points that were good so far, and some around the first of those."""
+def candidates(space: Domain, promising: Floats, rng: np.random.Generator) -> Floats:
+    """Return Sobol points, promising points, and perturbed copies of the first of those."""
     from scipy.stats.qmc import Sobol
 
     spread = space.at(Sobol(space.dimension, rng=rng).random(CANDIDATES))
-    near = near[:NEAR]
-    around = np.repeat(near[:AROUND], COMPANY, axis=0)
-    step = 0.1 * rng.random((len(around), 1)) ** 2 * rng.standard_normal(around.shape)
-    return np.concatenate([spread, near, space.snap(around + step * (space.upper - space.lower))])
+    promising = promising[:PROMISING]
+    copies = np.repeat(promising[:CENTRES], COPIES, axis=0)
+    step = 0.1 * rng.random((len(copies), 1)) ** 2 * rng.standard_normal(copies.shape)
+    return np.concatenate([spread, promising, space.snap(copies + step * (space.upper - space.lower))])
 
 
-def _refined(objective: Objective, space: Domain, found: Found, rng: np.random.Generator, accuracy: float) -> Found:
-    starts = _apart(found, space)
+def _refine(
+    objective: Objective, space: Domain, evaluated: Evaluations, rng: np.random.Generator, accuracy: float
+) -> Evaluations:
+    """Add points found by moving the continuous coordinates of the best ones."""
+    starts = _starts(evaluated, space)
     if not space.free.any():
-        return found
+        return evaluated
     if objective.slope is None:
-        return _zoomed(objective, space, found, starts, rng)
+        return _sample_neighbourhoods(objective, space, evaluated, starts, rng)
     ends = _climb(objective, space, starts, accuracy, JOINT_STEPS)
-    found = found.more(ends, objective.value(ends))
-    end = _climb(objective, space, found.best[None], 1e-7 * accuracy, ALONE_STEPS)
-    return found.more(end, objective.value(end))
+    evaluated = evaluated.plus(ends, objective.value(ends))
+    end = _climb(objective, space, evaluated.best[None], 1e-7 * accuracy, ALONE_STEPS)
+    return evaluated.plus(end, objective.value(end))
 
 
-def _apart(found: Found, space: Domain) -> Floats:
-    """The best points that are some distance from one another (the best of all first)."""
+def _starts(evaluated: Evaluations, space: Domain) -> Floats:
+    """Return the best points that are START_DISTANCE from one another, best first."""
     width = (space.upper - space.lower) * math.sqrt(space.dimension)
-    order = np.argsort(-found.values, kind="stable")
-    U = found.points[order] / width
+    order = np.argsort(-evaluated.values, kind="stable")
+    U = evaluated.points[order] / width
     chosen: list[int] = []
-    left = np.ones(len(U), dtype=bool)
-    while left.any() and len(chosen) < STARTS:
-        i = int(left.argmax())
+    far = np.ones(len(U), dtype=bool)  # from all that are chosen
+    while far.any() and len(chosen) < STARTS:
+        i = int(far.argmax())
         chosen.append(i)
-        left &= ((U - U[i]) ** 2).sum(axis=1) > APART**2
-    return np.asarray(found.points[order[chosen]])
+        far &= ((U - U[i]) ** 2).sum(axis=1) > START_DISTANCE**2
+    return np.asarray(evaluated.points[order[chosen]])
 
 
 def _climb(objective: Objective, space: Domain, starts: Floats, accuracy: float, steps: int) -> Floats:
-    """L-BFGS-B from all starts at once, on the sum of their values."""
+    """Return where L-BFGS-B ends from all starts at once, on the sum of their values."""
     from scipy.optimize import minimize
 
     slope, free = objective.slope, space.free
@@ -129,40 +134,36 @@ def _climb(objective: Objective, space: Domain, starts: Floats, accuracy: float,
         z, dz = slope(place(u))
         return -float(z.sum()) / objective.unit, (-dz[:, free] * width / objective.unit).ravel()
 
-    enough = 0.01 * accuracy / objective.unit
     u = ((starts[:, free] - low) / width).ravel()
-    options = {"maxfun": steps, "ftol": enough, "gtol": 1e-9}
-    found = minimize(loss, u, jac=True, method="L-BFGS-B", bounds=[(0.0, 1.0)] * len(u), options=options)
-    return space.snap(place(found.x))
+    options = {"maxfun": steps, "ftol": 0.01 * accuracy / objective.unit, "gtol": 1e-9}
+    optimum = minimize(loss, u, jac=True, method="L-BFGS-B", bounds=[(0.0, 1.0)] * len(u), options=options)
+    return space.snap(place(optimum.x))
 
 
-def _zoomed(objective: Objective, space: Domain, found: Found, starts: Floats, rng: np.random.Generator) -> Found:
-    """Ever smaller neighbourhoods of the best point and of the other starts."""
+def _sample_neighbourhoods(
+    objective: Objective, space: Domain, evaluated: Evaluations, starts: Floats, rng: np.random.Generator
+) -> Evaluations:
+    """Add samples of ever smaller neighbourhoods of the best point and of the other starts."""
     free = space.free
     for radius in RADII:
-        centres = np.concatenate([found.best[None], starts[: AROUND - 1]])
-        X = np.repeat(centres, 4 * COMPANY, axis=0)
+        centres = np.concatenate([evaluated.best[None], starts[: CENTRES - 1]])
+        X = np.repeat(centres, 4 * COPIES, axis=0)
         X[:, free] += radius * ((space.upper - space.lower) * rng.standard_normal(X.shape))[:, free]
         X = space.snap(X)
-        found = found.more(X, objective.value(X))
-    return found
+        evaluated = evaluated.plus(X, objective.value(X))
+    return evaluated
 
 
-def _discrete(objective: Objective, space: Domain, found: Found, accuracy: float) -> Found:
-    """Steps to the best neighbour in the discrete parameters while that is better."""
-    for _ in range(ROUNDS):
-        steps = space.neighbours(found.best)
-        before = found.values.max()
-        values = objective.value(steps)
-        found = found.more(steps, values)
+def _step_discrete(objective: Objective, space: Domain, evaluated: Evaluations, accuracy: float) -> Evaluations:
+    """Step to the best neighbour in the discrete parameters while that improves the value."""
+    for _ in range(DISCRETE_STEPS):
+        neighbours = space.neighbours(evaluated.best)
+        before = evaluated.values.max()
+        values = objective.value(neighbours)
+        evaluated = evaluated.plus(neighbours, values)
         if objective.slope is not None and space.free.any():
-            ends = _climb(objective, space, steps[np.argsort(-values)[:AROUND]], accuracy, JOINT_STEPS)
-            found = found.more(ends, objective.value(ends))
-        if not found.values.max() > before + 1e-12 * objective.unit:
+            ends = _climb(objective, space, neighbours[np.argsort(-values)[:CENTRES]], accuracy, JOINT_STEPS)
+            evaluated = evaluated.plus(ends, objective.value(ends))
+        if not evaluated.values.max() > before + 1e-12 * objective.unit:
             break
-    return found
-
-
-def gap(value: Callable[[Floats], Any], x: Floats, grid: Floats) -> float:
-    """How far value(x) is below the largest on a grid of points: at most 0 where the search did better."""
-    return float(np.max(value(grid)) - value(x[None])[0])
+    return evaluated

@@ -1,8 +1,8 @@
 """Continuous and mixed domains, in place of a list of arms.
 
-A `Box` is its own feature space: kernels see the points themselves. A `Space` has named
-parameters and shows a kernel the unit cube: floats on [0, 1] (log-floats by their
-logarithm), integers on an evenly spaced grid of it, categories as one-hot vectors.
+The points of a `Box` are their own features. A `Space` has named parameters, and its
+features lie in the unit cube: floats in [0, 1] (log-floats by their logarithm), integers
+on an evenly spaced grid, categories as one-hot vectors.
 """
 
 import math
@@ -10,24 +10,27 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, product
-from typing import Any
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from softbandit import validation
-from softbandit.backend.shapes import Floats
-from softbandit.domains.parameters import Categorical, Float, Integer, LogFloat, Parameter
+from softbandit.backend.shapes import Bools, Floats
+from softbandit.domains.parameters import Categorical, Integer, Parameter
 from softbandit.errors import ArgumentError, UnknownNameError
 
 FINITE_LIMIT = 4096
-"""A space with no more points than this is turned into finite arms, where nothing need be searched for."""
+"""A space of at most this many points becomes finite arms, which need no search."""
 
-LARGEST = 1e100  # coordinate of a box: its square must be a number
-SLACK = 1e-12  # how far outside, relative to its width, rounding may put a point
+LARGEST = 1e100  # coordinate of a box: its square must be finite
+ROUNDING = 1e-12  # how far from the domain, relative to its width, a point may be
+
+Values: TypeAlias = dict[str, Any]
+"""The values of named parameters."""
 
 
 class Domain(ABC):
-    """What a search needs to know of a domain, in the coordinates that kernels see."""
+    """A set of points that can be searched, in the coordinates that kernels see."""
 
     lower: Floats  # (d,)
     upper: Floats
@@ -38,40 +41,40 @@ class Domain(ABC):
 
     @property
     @abstractmethod
-    def free(self) -> Any:
-        """(d,): whether a coordinate can be moved continuously."""
+    def free(self) -> Bools:
+        """The coordinates that can be moved continuously, (d,)."""
 
     @property
     @abstractmethod
     def size(self) -> float:
-        """The number of points."""
+        """The number of points, perhaps infinite."""
 
     @abstractmethod
     def snap(self, X: Floats) -> Floats:
-        """The points of the domain nearest to X, (n, d)."""
+        """Return the points of the domain nearest to X, (n, d)."""
 
     @abstractmethod
     def neighbours(self, x: Floats) -> Floats:
-        """The points that differ from x in one discrete parameter, by one step, (n, d)."""
+        """Return the points that differ from x in one discrete parameter, by one step, (n, d)."""
 
     @abstractmethod
-    def values(self, x: Floats) -> dict[str, Any] | None:
-        """The named values at x; None where coordinates have no names."""
+    def values(self, x: Floats) -> Values | None:
+        """Return the named values at x; None if coordinates have no names."""
 
     def at(self, u: Floats) -> Floats:
-        """The points at u (n, d) in the unit cube."""
+        """Return the points at u (n, d) in the unit cube."""
         return self.snap(self.lower + u * (self.upper - self.lower))
 
     def corners(self) -> Floats:
-        """Some of the domain's corners, among them the lowest and the highest (n, d)."""
-        few = min(self.dimension, 8)
-        bits = np.array(list(product([0.0, 1.0], repeat=few)))
-        return self.at(np.concatenate([bits, np.repeat(bits[:, -1:], self.dimension - few, axis=1)], axis=1))
+        """Return up to 256 corners of the domain, among them the lowest and the highest, (n, d)."""
+        varied = min(self.dimension, 8)
+        bits = np.array(list(product([0.0, 1.0], repeat=varied)))
+        return self.at(np.concatenate([bits, np.repeat(bits[:, -1:], self.dimension - varied, axis=1)], axis=1))
 
-    def point(self, what: str, value: Any) -> Floats:
-        """A point of the domain (d,), or an error."""
-        x = validation.each(what, value, self.dimension, single=False)
-        if np.any(np.abs(self.snap(x[None])[0] - x) > SLACK * (self.upper - self.lower)):
+    def point(self, what: str, value: object) -> Floats:
+        """Return `value` as a point of the domain (d,), or raise an error about `what`."""
+        x = validation.numbers(what, value, self.dimension, single=False)
+        if np.any(np.abs(self.snap(x[None])[0] - x) > ROUNDING * (self.upper - self.lower)):
             raise ArgumentError.of(what, "a point of the space", value, "Check its bounds.")
         return x
 
@@ -84,15 +87,15 @@ class Box(Domain):
     2
     """
 
-    lower: Any
+    lower: Any  # a number or sequence of numbers; kept as an array
     upper: Any
 
     def __post_init__(self) -> None:
         for name in ("lower", "upper"):
             given = np.atleast_1d(getattr(self, name))
-            edge = validation.each(name, given, given.shape[0] or 1, single=False)
-            edge.flags.writeable = False
-            object.__setattr__(self, name, edge)
+            bound = validation.numbers(name, given, given.shape[0] or 1, single=False)
+            bound.flags.writeable = False
+            object.__setattr__(self, name, bound)
         if len(self.lower) != len(self.upper) or not np.all(self.lower < self.upper):
             got = (self.lower.tolist(), self.upper.tolist())
             raise ArgumentError.of("lower, upper", "lower < upper in each coordinate", got, "Check the order.")
@@ -100,7 +103,7 @@ class Box(Domain):
             raise ArgumentError.of("lower, upper", f"numbers up to {LARGEST:g}", self.upper, "Rescale the box.")
 
     @property
-    def free(self) -> Any:
+    def free(self) -> Bools:
         return np.ones(self.dimension, dtype=bool)
 
     @property
@@ -113,15 +116,24 @@ class Box(Domain):
     def neighbours(self, x: Floats) -> Floats:
         return np.empty((0, self.dimension))
 
-    def values(self, x: Floats) -> dict[str, Any] | None:
+    def values(self, x: Floats) -> None:
         return None
+
+
+class Part(NamedTuple):
+    """A parameter of a space, and its place among the features."""
+
+    name: str
+    parameter: Parameter
+    place: slice
 
 
 @dataclass(frozen=True, eq=False)
 class Space(Domain):
-    """Named parameters: `Space({"rate": LogFloat(1e-4, 1e-1), "layers": Integer(1, 4)})`.
+    """Named parameters, such as a `LogFloat` and an `Integer`.
 
-    >>> space = Space({"rate": LogFloat(0.01, 1), "layers": Integer(1, 5), "kind": Categorical(["a", "b"])})
+    >>> import softbandit as sb
+    >>> space = sb.Space({"rate": sb.LogFloat(0.01, 1), "layers": sb.Integer(1, 5), "kind": sb.Categorical(["a", "b"])})
     >>> space.encode({"rate": 0.1, "layers": 2, "kind": "b"})
     array([0.5 , 0.25, 0.  , 1.  ])
     >>> space.values(np.array([0.5, 0.25, 0.0, 1.0]))
@@ -131,70 +143,70 @@ class Space(Domain):
     parameters: Any  # a mapping; kept as pairs
     lower: Floats = field(init=False, repr=False)
     upper: Floats = field(init=False, repr=False)
+    parts: tuple[Part, ...] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        given = self.parameters
-        pairs = tuple(given.items() if isinstance(given, Mapping) else given if isinstance(given, Sequence) else ())
-        wrong = [pair for pair in pairs if not _is_named(pair)]
-        if not pairs or wrong:
-            remedy = 'For example {"rate": sb.LogFloat(1e-4, 1e-1)}.'
-            raise ArgumentError.of("parameters", "names and parameters", wrong or given, remedy)
-        object.__setattr__(self, "parameters", tuple(map(tuple, pairs)))
-        d = sum(each.width for _, each in pairs)
-        object.__setattr__(self, "lower", np.zeros(d))
-        object.__setattr__(self, "upper", np.ones(d))
+        pairs = _pairs(self.parameters)
+        ends = np.cumsum([parameter.width for _, parameter in pairs]).tolist()
+        places = [slice(end - parameter.width, end) for (_, parameter), end in zip(pairs, ends, strict=True)]
+        object.__setattr__(self, "parameters", pairs)
+        object.__setattr__(self, "parts", tuple(Part(*pair, place) for pair, place in zip(pairs, places, strict=True)))
+        object.__setattr__(self, "lower", np.zeros(ends[-1]))
+        object.__setattr__(self, "upper", np.ones(ends[-1]))
 
     @property
-    def free(self) -> Any:
-        return np.concatenate([np.full(each.width, math.isinf(each.size)) for _, each in self.parameters])
+    def free(self) -> Bools:
+        return np.concatenate([np.full(part.parameter.width, math.isinf(part.parameter.size)) for part in self.parts])
 
     @property
     def size(self) -> float:
-        return float(math.prod(each.size for _, each in self.parameters))
+        return float(math.prod(part.parameter.size for part in self.parts))
 
     def every(self) -> Floats:
-        """All points of a finite space, (size, d)."""
-        rows = product(*(each.every() for _, each in self.parameters if not isinstance(each, (Float, LogFloat))))
+        """Return all points of a finite space, (size, d)."""
+        discrete = (part.parameter for part in self.parts if isinstance(part.parameter, (Integer, Categorical)))
+        rows = product(*(parameter.every() for parameter in discrete))
         return np.array([list(chain.from_iterable(row)) for row in rows])
 
     def snap(self, X: Floats) -> Floats:
-        return np.concatenate([each.snap(X[:, own]) for _, each, own in self._parts()], axis=1)
+        return np.concatenate([parameter.snap(X[:, place]) for _, parameter, place in self.parts], axis=1)
 
     def neighbours(self, x: Floats) -> Floats:
         rows = [np.empty((0, self.dimension))]
-        for _, each, own in self._parts():
-            if isinstance(each, (Integer, Categorical)):
-                steps = each.steps(x[own])
+        for _, parameter, place in self.parts:
+            if isinstance(parameter, (Integer, Categorical)):
+                steps = parameter.steps(x[place])
                 moved = np.tile(x, (len(steps), 1))
-                moved[:, own] = steps
+                moved[:, place] = steps
                 rows.append(moved)
         return np.concatenate(rows)
 
-    def values(self, x: Floats) -> dict[str, Any]:
-        return {name: each.decode(x[own]) for name, each, own in self._parts()}
+    def values(self, x: Floats) -> Values:
+        return {name: parameter.decode(x[place]) for name, parameter, place in self.parts}
 
-    def encode(self, values: Mapping[str, Any]) -> Floats:
-        """The features of named values (d,)."""
-        names = [name for name, _ in self.parameters]
+    def encode(self, values: Mapping[str, object]) -> Floats:
+        """Return the features of named values, (d,)."""
+        names = [part.name for part in self.parts]
         unknown = [name for name in values if name not in names]
         if unknown:
             raise UnknownNameError.among("parameter", unknown[0], names)
         missing = [name for name in names if name not in values]
         if missing:
             raise ArgumentError.of("values", f"a value for {missing[0]!r}", dict(values), "Give every parameter.")
-        parts = [each.encode(name, values[name]) for name, each in self.parameters]
-        return np.array(list(chain.from_iterable(parts)))
-
-    def _parts(self) -> list[tuple[str, Parameter, slice]]:
-        """Each parameter's name, itself, and its place among the features."""
-        ends = np.cumsum([each.width for _, each in self.parameters])
-        return [
-            (name, each, slice(int(end) - each.width, int(end)))
-            for (name, each), end in zip(self.parameters, ends, strict=True)
-        ]
+        return np.array([u for name, parameter, _ in self.parts for u in parameter.encode(name, values[name])])
 
 
-def _is_named(pair: Any) -> bool:
-    """Whether it is a name and its parameter."""
-    two = isinstance(pair, Sequence) and len(pair) == 2
-    return two and isinstance(pair[0], str) and isinstance(pair[1], Parameter)
+def _pairs(given: object) -> tuple[tuple[str, Parameter], ...]:
+    """Return the names and parameters of a mapping, or of a sequence of pairs."""
+    pairs = tuple(given.items() if isinstance(given, Mapping) else given if isinstance(given, Sequence) else ())
+    wrong = [pair for pair in pairs if not _is_named_parameter(pair)]
+    if not pairs or wrong:
+        remedy = 'For example {"rate": sb.LogFloat(1e-4, 1e-1)}.'
+        raise ArgumentError.of("parameters", "names and parameters", wrong or given, remedy)
+    return tuple((name, parameter) for name, parameter in pairs)
+
+
+def _is_named_parameter(pair: object) -> bool:
+    if not isinstance(pair, Sequence) or len(pair) != 2:
+        return False
+    return isinstance(pair[0], str) and isinstance(pair[1], Parameter)

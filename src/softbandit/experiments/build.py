@@ -21,7 +21,7 @@ import numpy as np
 from softbandit import validation
 from softbandit.baselines import POLICIES, make
 from softbandit.baselines.safe_seed import Seeded
-from softbandit.errors import ArgumentError, SafeSeedError, SoftbanditError, Words
+from softbandit.errors import ArgumentError, Description, SafeSeedError, SoftbanditError
 from softbandit.model import explorations as explore
 from softbandit.model.widths import checked_confidence
 from softbandit.policies.base import Policy
@@ -106,7 +106,7 @@ def safe_arm(problem: Problem, which: Any, seed: int = 0) -> Any:
     order = np.argsort(worst, kind="stable")
     feasible = order[worst[order] <= 0]
     if not len(feasible):
-        raise SafeSeedError.of("safe", "an arm that is feasible", Words("none"), "Leave this policy out.")
+        raise SafeSeedError.of("safe", "an arm that is feasible", Description("none"), "Leave this policy out.")
     drawn = int(np.random.default_rng([seed, 1]).integers(len(feasible)))
     return int(feasible[validation.named("safe", which, {"safest": 0, "median": len(feasible) // 2, "random": drawn})])
 

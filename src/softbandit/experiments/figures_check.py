@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from softbandit import validation
-from softbandit.errors import ArgumentError, Words
+from softbandit.errors import ArgumentError, Description
 from softbandit.experiments.spec import Experiment
 from softbandit.experiments.tables import METRICS
 
@@ -45,7 +45,9 @@ def _check_figure(where: str, figure: Mapping[str, Any], spec: Experiment) -> No
     validation.named(f"{where} log", figure.get("log", "none"), dict.fromkeys(["none", "x", "y", "xy"]))
     for key in NEEDS[figure["kind"]]:
         if not figure.get(key):
-            raise ArgumentError.of(where, f"{key} for a figure of this kind", Words("none"), f"Write {key} = ....")
+            raise ArgumentError.of(
+                where, f"{key} for a figure of this kind", Description("none"), f"Write {key} = ...."
+            )
     columns = dict.fromkeys([*spec.grid, "maximiser"])
     for key, options in (
         ("y", dict.fromkeys(METRICS)),

@@ -41,7 +41,7 @@ from typing import Any
 
 from softbandit import validation
 from softbandit.baselines import POLICIES
-from softbandit.errors import ArgumentError, FileError, UnknownNameError, Words
+from softbandit.errors import ArgumentError, Description, FileError, UnknownNameError
 from softbandit.experiments.tables import METRICS, label
 from softbandit.problems.registry import PROBLEMS
 
@@ -88,7 +88,7 @@ def load(path: Path, quick: bool = False, trials: int | None = None) -> Experime
     try:
         content = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise ArgumentError.of(str(path), "a TOML file", Words(str(error)), "Mend that line.") from None
+        raise ArgumentError.of(str(path), "a TOML file", Description(str(error)), "Mend that line.") from None
     return parse(content, path.stem, quick, trials)
 
 
@@ -107,7 +107,7 @@ def parse(content: Mapping[str, Any], name: str, quick: bool = False, trials: in
         chosen["trials"] = trials
     for key in ("title", "problem", "policies", "horizon"):
         if key not in chosen:
-            raise ArgumentError.of(where, f"a {key}", Words("none"), f"Write {key} = ..., or [{key}].")
+            raise ArgumentError.of(where, f"a {key}", Description("none"), f"Write {key} = ..., or [{key}].")
     for key in TABLES:
         _table(where, chosen, key)
     _check(where, chosen)
@@ -144,7 +144,9 @@ def _check(where: str, chosen: Mapping[str, Any]) -> None:
     combinations = math.prod(map(len, chosen.get("grid", {}).values()))
     parts = combinations * len(chosen["policies"]) * min(chosen.get("instances", 1), chosen.get("trials", 1))
     if parts > MOST_PARTS:
-        raise ArgumentError.of(where, f"at most {MOST_PARTS:,} parts", Words(f"{parts:,}"), "Make the grid smaller.")
+        raise ArgumentError.of(
+            where, f"at most {MOST_PARTS:,} parts", Description(f"{parts:,}"), "Make the grid smaller."
+        )
 
 
 def _check_entry(where: str, table: str, key: str, value: Any) -> None:
@@ -173,7 +175,7 @@ def _check_grid(where: str, grid: Mapping[str, Any], primary: Mapping[str, Any])
 
 def _check_policies(where: str, policies: Mapping[str, Any], grid: Mapping[str, Any]) -> None:
     if not policies:
-        raise ArgumentError.of(f"{where}, policies", "at least one", Words("none"), "Write [policies.ckb-ucb].")
+        raise ArgumentError.of(f"{where}, policies", "at least one", Description("none"), "Write [policies.ckb-ucb].")
     for name, own in policies.items():
         place = f"{where}, [policies.{name}]"
         if not isinstance(own, Mapping):

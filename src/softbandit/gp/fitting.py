@@ -20,7 +20,7 @@ import numpy as np
 
 from softbandit import validation
 from softbandit.backend.shapes import Floats
-from softbandit.errors import ArgumentError, KernelError, Words
+from softbandit.errors import ArgumentError, Description, KernelError
 from softbandit.gp.distances import scales_of
 from softbandit.gp.kernels import Kernel, Linear, Matern, Product, Scaled, SquaredExponential, Sum
 
@@ -252,7 +252,7 @@ def _data(X: Any, y: Any) -> tuple[Floats, Floats]:
     points = validation.points("X", X)
     outputs = validation.points("y", np.reshape(np.asarray(y), (-1, 1)))[:, 0]
     if len(points) != len(outputs):
-        got = Words(f"{len(points)} points and {len(outputs)} outputs")
+        got = Description(f"{len(points)} points and {len(outputs)} outputs")
         raise ArgumentError.of("X, y", "one output for each point", got, "Check the shapes.")
     return points, outputs
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from softbandit import validation
 from softbandit.backend.shapes import Floats
-from softbandit.errors import KernelError, Words
+from softbandit.errors import Description, KernelError
 from softbandit.gp.distances import radial_gradient, squared_distance
 
 SYMMETRY_TOLERANCE = 1e-10  # of a tabular matrix, relative to its largest entry
@@ -159,16 +159,16 @@ class Tabular(Kernel):
         matrix = validation.points("matrix", self.matrix)
         if matrix.shape[0] != matrix.shape[1]:
             raise KernelError.of(
-                "matrix", "a square matrix", Words(f"shape {matrix.shape}"), "Pass the n x n covariance."
+                "matrix", "a square matrix", Description(f"shape {matrix.shape}"), "Pass the n x n covariance."
             )
         largest = np.abs(matrix).max()
         i, j = np.unravel_index(np.abs(matrix - matrix.T).argmax(), matrix.shape)
         if abs(matrix[i, j] - matrix[j, i]) > SYMMETRY_TOLERANCE * largest:
-            got = Words(f"{matrix[i, j]:g} at ({i}, {j}) and {matrix[j, i]:g} at ({j}, {i})")
+            got = Description(f"{matrix[i, j]:g} at ({i}, {j}) and {matrix[j, i]:g} at ({j}, {i})")
             raise KernelError.of("matrix", "a symmetric matrix", got, "Pass (M + M.T) / 2 if that is what you mean.")
         least = np.linalg.eigvalsh(matrix / (largest or 1.0))[0]
         if least < -EIGENVALUE_TOLERANCE * len(matrix):
-            got = Words(f"an eigenvalue of {least * largest:.3g}")
+            got = Description(f"an eigenvalue of {least * largest:.3g}")
             remedy = "A covariance has none below 0; add that much to the diagonal, or check the data."
             raise KernelError.of("matrix", "a positive semi-definite matrix", got, remedy)
         object.__setattr__(self, "matrix", matrix)
@@ -271,4 +271,6 @@ def diagonal_limit(kernel: Kernel, arms: Floats) -> None:
     worst = int(diag.argmax())
     if not diag[worst] <= 1 + 16 * math.ulp(1.0):
         remedy = "Use kernel.rescaled(arms), and give the norm bounds for the rescaled kernel."
-        raise KernelError.of("kernel", "k(x, x) <= 1 at every arm", Words(f"{diag[worst]:.6g} at arm {worst}"), remedy)
+        raise KernelError.of(
+            "kernel", "k(x, x) <= 1 at every arm", Description(f"{diag[worst]:.6g} at arm {worst}"), remedy
+        )

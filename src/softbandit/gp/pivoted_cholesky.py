@@ -12,7 +12,7 @@ import numpy as np
 from softbandit.backend.shapes import ArmIndex, Bools, Floats, Ints
 from softbandit.backend.traced_fields import HostOnly, Traced
 from softbandit.backend.vocabulary import namespace
-from softbandit.errors import KernelError, Words
+from softbandit.errors import Description, KernelError
 from softbandit.gp.kernels import Kernel
 
 TOLERANCE = 1e-13
@@ -90,7 +90,7 @@ def features(
 def _check(expected: str, variance: Floats, fine: Bools) -> None:
     if not fine.all():
         bad = int(np.argmin(fine))
-        got = Words(f"a variance of {variance[bad]:.3g} at arm {bad}")
+        got = Description(f"a variance of {variance[bad]:.3g} at arm {bad}")
         raise KernelError.of("kernel", expected, got, "Check its formula, and its scale against the features.")
 
 
@@ -99,7 +99,7 @@ def _grown(basis: Floats) -> Floats:
     rows = _rows(n, 2 * r)
     if rows <= r:
         remedy = "Use fewer arms, a smoother kernel or a longer length scale."
-        raise KernelError.of("kernel", f"a rank below {r} on {n} arms", Words("a higher one"), remedy)
+        raise KernelError.of("kernel", f"a rank below {r} on {n} arms", Description("a higher one"), remedy)
     grown = np.empty((rows, n))
     grown[:r] = basis
     return grown

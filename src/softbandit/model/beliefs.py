@@ -5,7 +5,7 @@ from typing import Protocol
 
 from softbandit.backend.shapes import Floats, OutputsPerArm
 from softbandit.backend.vocabulary import namespace
-from softbandit.errors import ArgumentError, Words
+from softbandit.errors import ArgumentError, Description
 from softbandit.gp import weight_space
 from softbandit.gp.pivoted_cholesky import Features
 from softbandit.gp.weight_space import ArmPosterior, Posterior
@@ -65,6 +65,6 @@ class PointBelief:
 
     def correlated(self, z: Floats) -> OutputsPerArm:
         remedy = "Use sb.Thompson, which samples functions on a continuous domain."
-        raise ArgumentError.of("explore", "one that uses mean and std only", Words("one that samples"), remedy)
+        raise ArgumentError.of("explore", "one that uses mean and std only", Description("one that samples"), remedy)
 
     sample = correlated

@@ -11,7 +11,7 @@ from softbandit.backend.random import POLICY, draw
 from softbandit.backend.shapes import Floats
 from softbandit.backend.traced_fields import HostOnly, Traced
 from softbandit.domains.spaces import Domain
-from softbandit.errors import ArgumentError, KernelError, Words
+from softbandit.errors import ArgumentError, Description, KernelError
 from softbandit.gp.kernels import Kernel, diagonal_limit
 from softbandit.gp.pivoted_cholesky import Features
 from softbandit.model.continuous import ContinuousModel, continuous_model
@@ -65,7 +65,7 @@ def build_model(s: ModelSettings) -> FiniteModel | ContinuousModel:
     R = _noises(s.noise, s.cost_noise, m)
     default = np.maximum(R, 1e-6) ** 2 if s.calibrated else 1 + 2 / s.horizon
     given = default if s.regularisation is None else s.regularisation
-    lambdas = validation.each_above("regularisation", given, 1 + m, least=0.0, strict=True)
+    lambdas = validation.numbers_above("regularisation", given, 1 + m, least=0.0, strict=True)
     scale = validation.nonnegative("width_scale", s.width_scale)
     sign = np.append(scale, np.full(m, -scale))  # up for the reward, down for a cost
     bounds = np.append(*norm_bounds(s.reward_bound, s.cost_bound, m))
@@ -84,7 +84,7 @@ def norm_bounds(reward_bound: object, cost_bound: object, constraints: int) -> t
     if constraints and cost_bound is None:
         remedy = "Pass a bound on the norm of the cost functions; they then lie in [-bound, bound]."
         raise ArgumentError.of("cost_bound", "a number above 0", None, remedy)
-    G = validation.each_above("cost_bound", cost_bound if constraints else (), constraints, least=0.0, strict=True)
+    G = validation.numbers_above("cost_bound", cost_bound if constraints else (), constraints, least=0.0, strict=True)
     return validation.positive("reward_bound", reward_bound), G
 
 
@@ -92,7 +92,7 @@ def _noises(noise: object, cost_noise: object, constraints: int) -> Floats:
     """Return R of the reward and of each cost."""
     R = validation.nonnegative("noise", noise)
     of_costs = R if cost_noise is None else cost_noise
-    return np.append(R, validation.each_above("cost_noise", of_costs, constraints, least=0.0, strict=False))
+    return np.append(R, validation.numbers_above("cost_noise", of_costs, constraints, least=0.0, strict=False))
 
 
 def _kernels(kernel: object, cost_kernel: object, constraints: int, points: Floats) -> list[Kernel]:
@@ -125,7 +125,7 @@ def _tried_on_space(model: ContinuousModel) -> ContinuousModel:
     draws = next(draw(model.draws(), 0, [0], 0, 1, POLICY).rounds())
     h = model.fields(model.prior(1), 1, draws)[0](model.space.corners()[:2])
     if not np.isfinite(h).all():
-        raise ArgumentError.of("explore", "finite estimates", Words("NaN or infinity"), "Check its estimate.")
+        raise ArgumentError.of("explore", "finite estimates", Description("NaN or infinity"), "Check its estimate.")
     return model
 
 
@@ -138,7 +138,7 @@ def _tried(model: FiniteModel) -> FiniteModel:
         alone = replace(model, blocks=[block], order=np.arange(len(block.outputs)))
         h = alone.estimate(model.prior(1), 1, draws)
         if np.shape(h) != expected or not np.isfinite(h).all():
-            got = Words(f"shape {np.shape(h)}" if np.shape(h) != expected else "NaN or infinity")
+            got = Description(f"shape {np.shape(h)}" if np.shape(h) != expected else "NaN or infinity")
             remedy = f"Check {type(block.exploration).__name__}.estimate."
             raise ArgumentError.of("explore", f"finite estimates of shape {expected}", got, remedy)
     return model

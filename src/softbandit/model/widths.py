@@ -95,7 +95,7 @@ def width_rule(value: object, bound: Floats, noise: Floats, sign: Floats, confid
 
 def _signed(value: object, sign: Floats) -> Floats:
     """Return a user's widths, one per output, with their signs."""
-    return sign * validation.each_above("width", value, len(sign), least=0.0, strict=False)
+    return sign * validation.numbers_above("width", value, len(sign), least=0.0, strict=False)
 
 
 def checked_confidence(value: object) -> float:

@@ -13,7 +13,7 @@ from softbandit.backend.shapes import ArmIndex, ArmMask, Floats, OutputsPerArm, 
 from softbandit.backend.ties import best_arm
 from softbandit.backend.traced_fields import Traced
 from softbandit.backend.vocabulary import drop_single, namespace, restrict, weighted_sum
-from softbandit.domains.search import Objective, accuracy, search
+from softbandit.domains.search import Objective, accuracy, maximise
 from softbandit.gp.exact import Anchored
 from softbandit.model.continuous import Field, generator
 from softbandit.model.explorations import Exploration
@@ -150,7 +150,7 @@ class CKB(StepPolicy):
     def _search(self, h: Field, phi: Floats, posterior: tuple[Anchored, ...], uniform: Floats, t: int) -> Choice:
         """Return one trial's choice; the last two uniform numbers seed the search and break ties."""
         z, B = self._objective(h, phi), float(self.bounds[0, 0])
-        found = search(z, self.arms, self._by_acquisition(posterior, phi), generator(uniform[-2]), accuracy(t, B))
+        found = maximise(z, self.arms, self._by_acquisition(posterior, phi), generator(uniform[-2]), accuracy(t, B))
         tie_break = uniform[-1:] if self.ties == "random" else None
         x = found.points[best_arm(found.values[None], tie_break, lambda _: np.array([z.unit]))]  # line 6
         _, f_bar, g_bar = self._acquisition(h(x)[None], phi[None])

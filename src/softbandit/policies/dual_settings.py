@@ -41,5 +41,5 @@ def dual_cap(rho: object, B: float, slater: object, needed: bool) -> float:
 def inverse_step(V: object, G: Floats, horizon: int, rho: float) -> Floats:
     """Return V: G_i sqrt(T) / rho for constraint i unless given (Theorem 3.3)."""
     if V is not None:
-        return validation.each_above("V", V, len(G), least=0.0, strict=True)
+        return validation.numbers_above("V", V, len(G), least=0.0, strict=True)
     return G * math.sqrt(horizon) / rho if len(G) else G

@@ -20,7 +20,7 @@ import numpy as np
 
 from softbandit import validation
 from softbandit.backend.shapes import Floats
-from softbandit.errors import ArgumentError, InfeasibleError, Words
+from softbandit.errors import ArgumentError, Description, InfeasibleError
 from softbandit.gp.kernels import Matern
 from softbandit.gp.pivoted_cholesky import features
 from softbandit.problems.noise import ResampledNoise
@@ -89,7 +89,7 @@ def cloud(
     reward, cost = -price, late - allowed
     margin = largest_margin(cost).margin
     if margin <= 0:
-        got, remedy = Words(f"{late.min():.3g} at best"), "Lower the rate or the work, or raise the limit."
+        got, remedy = Description(f"{late.min():.3g} at best"), "Lower the rate or the work, or raise the limit."
         raise InfeasibleError.of("cloud", f"a configuration that is late for less than {allowed:g}", got, remedy)
     arms, law = _scaled(raw), _windows(price, late, N, seed)
     space = features(KERNEL, arms)

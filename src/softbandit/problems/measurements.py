@@ -7,7 +7,7 @@ import numpy as np
 from softbandit import validation
 from softbandit.backend.shapes import Floats
 from softbandit.data import Origin
-from softbandit.errors import DataError, InfeasibleError, Words
+from softbandit.errors import DataError, Description, InfeasibleError
 from softbandit.gp.kernels import Tabular
 from softbandit.problems.noise import ResampledNoise
 from softbandit.problems.problem import Problem
@@ -26,7 +26,7 @@ def at_least(h: Any, rows: Floats, kernel: Tabular, noise: Any, name: str, origi
     f = rows.mean(axis=0)
     h, B = validation.number("threshold", h), float(f.max())
     if not h < B:
-        got = Words(f"{h:g}")
+        got = Description(f"{h:g}")
         raise InfeasibleError.of("threshold", f"a number below the largest mean, {B:g}", got, "Lower it.")
     f, h, residuals = f / B, h / B, (rows - f) / B
     g = h - f
@@ -55,7 +55,7 @@ def covariance_kernel(kind: str, samples: Floats) -> Tabular:
     validation.named("kernel", kind, {"correlation": 0, "covariance": 0})
     constant = (samples == samples[0]).all(axis=0)
     if constant.all() or (constant.any() and kind == "correlation"):
-        got = Words(f"none in column {int(constant.argmax())}")
+        got = Description(f"none in column {int(constant.argmax())}")
         remedy = 'Drop that column, or use kernel="covariance" where others vary.'
         raise DataError.of("samples", "some variation in every column", got, remedy)
     centred = samples - samples.mean(axis=0)

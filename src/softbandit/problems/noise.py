@@ -18,7 +18,7 @@ from softbandit.backend.random import DrawCount, Draws
 from softbandit.backend.shapes import ArmIndex, Floats, PerOutput
 from softbandit.backend.traced_fields import Traced
 from softbandit.backend.vocabulary import namespace
-from softbandit.errors import ArgumentError, Words
+from softbandit.errors import ArgumentError, Description
 
 
 class Noise(ABC):
@@ -100,7 +100,7 @@ class ResampledNoise(Noise):
     def __post_init__(self) -> None:
         table = np.array(self.residuals, dtype=np.float64)
         if table.ndim != 3 or not table.size or not np.isfinite(table).all():
-            got = Words(f"shape {table.shape}" if table.ndim != 3 or not table.size else "NaN or infinity")
+            got = Description(f"shape {table.shape}" if table.ndim != 3 or not table.size else "NaN or infinity")
             raise ArgumentError.of("residuals", "finite numbers, rows x arms x outputs", got, "Check the table.")
         table.flags.writeable = False
         object.__setattr__(self, "residuals", table)

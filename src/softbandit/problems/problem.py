@@ -12,7 +12,7 @@ from softbandit.backend.random import DrawCount, Draws
 from softbandit.backend.shapes import ArmIndex, ArmMask, Floats, Ints, PerCost, PerTrial
 from softbandit.backend.traced_fields import HostOnly, Traced
 from softbandit.backend.vocabulary import drop_single, namespace
-from softbandit.errors import ArgumentError, Words
+from softbandit.errors import ArgumentError, Description
 from softbandit.gp.kernels import Kernel
 from softbandit.policies.dual_settings import slater_margin
 from softbandit.problems.noise import GaussianNoise, Noise, ResampledNoise
@@ -46,20 +46,20 @@ class Problem:
         put("arms", validation.points("arms", self.arms))
         f, g = functions(self.reward, self.cost)
         if len(f) != len(self.arms):
-            got = Words(f"{len(f)} rewards")
+            got = Description(f"{len(f)} rewards")
             raise ArgumentError.of("reward", f"one for each of {len(self.arms)} arms", got, "Check the shapes.")
         put("_values", np.column_stack([f, g]))
         put("reward", self._values[:, 0])
         put("cost", drop_single(self._values[:, 1:]))
         validation.nonnegative("noise", self.noise)
         validation.positive("reward_bound", self.reward_bound)
-        validation.each_above("cost_bound", self.cost_bound, g.shape[1], least=0.0, strict=True)
+        validation.numbers_above("cost_bound", self.cost_bound, g.shape[1], least=0.0, strict=True)
         slater_margin(self.slater)
         self._check_law()
         if self.contexts is not None:
             labels = validation.points("contexts", np.reshape(self.contexts, (-1, 1)))[:, 0]
             if len(labels) != len(self.arms):
-                got = Words(f"{len(labels)}")
+                got = Description(f"{len(labels)}")
                 raise ArgumentError.of("contexts", f"one for each of {len(self.arms)} arms", got, "Check the shape.")
             put("contexts", np.unique(labels, return_inverse=True)[1])
 
@@ -102,7 +102,7 @@ class Problem:
             raise ArgumentError.of("law", "a Noise", self.law, "For example sb.problems.UniformNoise().")
         expected = (len(self.arms), 1 + self.constraints)
         if isinstance(self.law, ResampledNoise) and self.law.residuals.shape[1:] != expected:
-            got = Words(f"rows of {self.law.residuals.shape[1:]}")
+            got = Description(f"rows of {self.law.residuals.shape[1:]}")
             raise ArgumentError.of("law", f"rows of arms x outputs, {expected}", got, "Check the table.")
 
     def settings(self) -> dict[str, Any]:

@@ -11,9 +11,9 @@ from softbandit import validation
 from softbandit.backend.random import DrawCount, Draws
 from softbandit.backend.shapes import Floats, PerCost, PerTrial
 from softbandit.backend.vocabulary import drop_single
-from softbandit.domains.search import Objective, search
+from softbandit.domains.search import Objective, maximise
 from softbandit.domains.spaces import Box, Domain
-from softbandit.errors import ArgumentError, InfeasibleError, Words
+from softbandit.errors import ArgumentError, Description, InfeasibleError
 from softbandit.gp.kernels import Kernel, SquaredExponential
 from softbandit.policies.dual_settings import slater_margin
 from softbandit.problems.noise import GaussianNoise, Noise, ResampledNoise
@@ -66,10 +66,10 @@ class SpaceProblem:
         values = np.asarray(self.function(self.arms.corners()[:2]), dtype=float)
         if values.ndim != 2 or len(values) != 2 or not np.isfinite(values).all():
             expected = "finite numbers, a row for each point: reward, costs"
-            raise ArgumentError.of("function", expected, Words(f"shape {values.shape}"), "Check it.")
+            raise ArgumentError.of("function", expected, Description(f"shape {values.shape}"), "Check it.")
         validation.nonnegative("noise", self.noise)
         validation.positive("reward_bound", self.reward_bound)
-        validation.each_above("cost_bound", self.cost_bound, values.shape[1] - 1, least=0.0, strict=True)
+        validation.numbers_above("cost_bound", self.cost_bound, values.shape[1] - 1, least=0.0, strict=True)
         slater_margin(self.slater)
 
     @cached_property
@@ -152,7 +152,7 @@ def improved(function: Callable[[Floats], Floats], space: Domain, witnesses: Flo
         phi, value = optimal_dual(h[:, 0], h[:, 1:]) if h.shape[1] > 1 else (np.zeros(0), h[:, 0].max())
         z = _lagrangian(function, space, phi)
         near = X[np.argsort(-(h[:, 0] - h[:, 1:] @ phi))]
-        found = search(z, space, near, rng, 1e-12 * z.unit)
+        found = maximise(z, space, near, rng, 1e-12 * z.unit)
         resolution = min(resolution, max(0.0, float(found.values.max()) - value))
         best = np.argsort(-found.values)[:4]
         X, h = np.concatenate([X, found.points[best]]), np.concatenate([h, function(found.points[best])])
@@ -193,7 +193,7 @@ def feasible_search(function: Callable[[Floats], Floats], space: Domain) -> Floa
         return np.asarray(h[:, 0] - np.maximum(h[:, 1:], 0.0) @ rate)
 
     for _ in range(4):
-        found = search(Objective(value, None), space, X[np.argsort(-value(X))], rng)
+        found = maximise(Objective(value, None), space, X[np.argsort(-value(X))], rng)
         X = found.points
     return function(X)
 
@@ -231,7 +231,7 @@ def rkhs_on(
             break
     else:
         remedy = "Ask for fewer constraints or another seed."
-        raise InfeasibleError.of("rkhs_on", f"a Slater margin of {LEAST_SLATER}", Words("none"), remedy)
+        raise InfeasibleError.of("rkhs_on", f"a Slater margin of {LEAST_SLATER}", Description("none"), remedy)
     norms = np.sqrt(np.einsum("ij,ik,kj->j", a, k(centres, centres), a))
 
     def function(X: Floats) -> Floats:

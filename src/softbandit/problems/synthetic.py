@@ -5,7 +5,7 @@ import numpy as np
 from softbandit import validation
 from softbandit.backend.shapes import Floats
 from softbandit.backend.vocabulary import drop_single
-from softbandit.errors import InfeasibleError, Words
+from softbandit.errors import Description, InfeasibleError
 from softbandit.gp.kernels import Kernel, SquaredExponential
 from softbandit.problems.noise import Noise, as_noise
 from softbandit.problems.problem import Problem
@@ -57,7 +57,7 @@ def rkhs(
     else:
         remedy = "Ask for fewer constraints, more coefficients or another seed."
         raise InfeasibleError.of(
-            "rkhs", f"a Slater margin of {LEAST_SLATER}", Words(f"none in {REDRAWS} draws"), remedy
+            "rkhs", f"a Slater margin of {LEAST_SLATER}", Description(f"none in {REDRAWS} draws"), remedy
         )
     G = drop_single(np.array([norm for _, norm in drawn]))
     name = f"rkhs({n} arms, seed {seed})"

@@ -21,8 +21,7 @@ from softbandit.backend import device_random
 from softbandit.backend.random import DrawCount, Draws, draw
 from softbandit.backend.shapes import Floats, Words
 from softbandit.backend.traced_fields import Form, join, split
-from softbandit.errors import DeviceError
-from softbandit.errors import Words as ErrorWords
+from softbandit.errors import Description, DeviceError
 from softbandit.policies.base import Stage, State, StepPolicy
 from softbandit.problems.problem import Problem
 from softbandit.simulation.rounds import Columns, Options, play_round
@@ -173,7 +172,7 @@ def _on_device(size: int) -> Iterator[None]:
         if "RESOURCE_EXHAUSTED" not in str(error):
             raise
         asked = re.search(r"[\d.]+ ?(bytes|[KMGT]i?B)", str(error))
-        got = ErrorWords(f"a device that cannot give {asked[0] if asked else 'that'} more")
+        got = Description(f"a device that cannot give {asked[0] if asked else 'that'} more")
         remedy = "Run fewer trials at a time, keep fewer columns, use precision='float32', or take fewer arms."
         raise DeviceError.of("device", f"room for arrays of {size:,} bytes and the steps' own", got, remedy) from error
 
@@ -183,7 +182,7 @@ def check_platform() -> None:
     try:
         jax.devices()
     except (RuntimeError, AssertionError) as error:  # an unknown or missing platform
-        wanted = ErrorWords(str(error) or "none for JAX_PLATFORMS")
+        wanted = Description(str(error) or "none for JAX_PLATFORMS")
         remedy = "Unset JAX_PLATFORMS, or install JAX for that platform; engine='numpy' needs none."
         raise DeviceError.of("device", "a platform that JAX can use", wanted, remedy) from error
 

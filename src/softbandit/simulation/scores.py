@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from softbandit.backend.shapes import Floats
 from softbandit.backend.vocabulary import drop_single
-from softbandit.errors import ArgumentError, Words
+from softbandit.errors import ArgumentError, Description
 from softbandit.problems.problem import Problem
 from softbandit.problems.space_problem import SpaceProblem, optimum_on
 from softbandit.simulation.trace import Trace
@@ -39,7 +39,7 @@ def score(trace: Trace, problem: Problem | SpaceProblem) -> Scores:
     if isinstance(problem, SpaceProblem):
         return _score_on_space(trace, problem)
     if trace.arms.max() >= len(problem.arms):
-        got = Words(f"arm {trace.arms.max()}")
+        got = Description(f"arm {trace.arms.max()}")
         raise ArgumentError.of("trace", f"one of this problem, with {len(problem.arms)} arms", got, "Check the pair.")
     f, g = problem.reward[trace.arms], problem.costs[trace.arms]  # (b, T), (b, T, m)
     best = best_arm(problem.reward, problem.cost) if problem.contexts is None else None
@@ -50,7 +50,7 @@ def score(trace: Trace, problem: Problem | SpaceProblem) -> Scores:
 def _score_on_space(trace: Trace, problem: SpaceProblem) -> Scores:
     d = problem.arms.dimension
     if trace.arms.ndim != 3 or trace.arms.shape[2] != d:
-        got = Words(f"arms of shape {trace.arms.shape}")
+        got = Description(f"arms of shape {trace.arms.shape}")
         raise ArgumentError.of("trace", f"one of this problem, with points of {d} coordinates", got, "Check the pair.")
     h = problem.function(trace.arms.reshape(-1, d)).reshape(*trace.arms.shape[:2], -1)
     return _scores(h[..., 0], h[..., 1:], problem.best_value, optimum_on(problem), problem.candidates.resolution)

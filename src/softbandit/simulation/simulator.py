@@ -7,7 +7,7 @@ import numpy as np
 from softbandit import validation
 from softbandit.baselines.safe_seed import Seeded
 from softbandit.domains.spaces import Domain
-from softbandit.errors import ArgumentError, SafeSeedError, Words
+from softbandit.errors import ArgumentError, Description, SafeSeedError
 from softbandit.policies.base import Policy
 from softbandit.problems.problem import Problem
 from softbandit.problems.space_problem import SpaceProblem
@@ -102,26 +102,26 @@ def _check_fit(policy: Policy, problem: Problem | SpaceProblem, engine: str) -> 
     else:
         _check_arms(policy, problem)
     if policy.constraints not in (0, problem.constraints):
-        got = Words(f"{policy.constraints} constraints in the policy, {problem.constraints} in the problem")
+        got = Description(f"{policy.constraints} constraints in the policy, {problem.constraints} in the problem")
         raise ArgumentError.of("policy", "as many constraints, or none", got, "Set constraints=.")
 
 
 def _check_arms(policy: Policy, problem: Problem) -> None:
     if len(policy.arms) != len(problem.arms):
-        got = Words(f"{len(policy.arms)} arms in the policy, {len(problem.arms)} in the problem")
+        got = Description(f"{len(policy.arms)} arms in the policy, {len(problem.arms)} in the problem")
         raise ArgumentError.of("policy", "the problem's arms", got, "Build it with **problem.settings().")
     step = policy.stage(0).policy
     if problem.contexts is not None and not step.takes_contexts:
-        got = Words(f"{type(step).__name__}, which has no rule for a round without a safe arm")
+        got = Description(f"{type(step).__name__}, which has no rule for a round without a safe arm")
         raise ArgumentError.of("policy", "one that takes contexts", got, "Choose another.")
     if isinstance(step, Seeded) and problem.costs[step.known_safe].max(initial=0.0) > 0:
-        got = Words(f"a cost of {problem.costs[step.known_safe].max():.3g} there")
+        got = Description(f"a cost of {problem.costs[step.known_safe].max():.3g} there")
         raise SafeSeedError.of("safe", "arms that are safe in this problem", got, "Name others.")
 
 
 def _check_space(policy: Policy, problem: Problem | SpaceProblem, engine: str) -> None:
     if not isinstance(problem, SpaceProblem) or not policy.continuous:
-        got = Words("a continuous domain and finite arms")
+        got = Description("a continuous domain and finite arms")
         remedy = "Discretise the problem, problem.discretised(policy.arms), or give the policy the problem's space."
         raise ArgumentError.of("policy, problem", "both on finite arms, or both on a space", got, remedy)
     if not _same_bounds(policy.arms, problem.arms):

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, TypeVar
 
-from softbandit.errors import ArgumentError, ClusterError, MissingExtraError, Words
+from softbandit.errors import ArgumentError, ClusterError, Description, MissingExtraError
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
@@ -124,7 +124,7 @@ def _dask(address: str) -> Iterator[None]:
             client.wait_for_workers(1, timeout=WAIT)
         except TimeoutError:
             remedy = f"Start some with: dask worker tcp://{address}"
-            raise ClusterError.of(f"Dask scheduler at {address}", "workers", Words("none"), remedy) from None
+            raise ClusterError.of(f"Dask scheduler at {address}", "workers", Description("none"), remedy) from None
         with parallel_config(backend="dask"):
             yield
 
@@ -143,7 +143,9 @@ def _ray(address: str) -> Iterator[None]:
     try:
         ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR)
     except ConnectionError:
-        raise ClusterError.of("Ray", "a cluster on this machine", Words("none"), "Run: ray start --head") from None
+        raise ClusterError.of(
+            "Ray", "a cluster on this machine", Description("none"), "Run: ray start --head"
+        ) from None
     register_ray()
     try:
         with parallel_config(backend="ray"):
@@ -158,5 +160,5 @@ def check_address(what: str, address: str, start: str) -> None:
     try:
         socket.create_connection((host, int(port)), timeout=WAIT).close()
     except (OSError, ValueError, OverflowError) as error:
-        got = Words(f"none ({error})")
+        got = Description(f"none ({error})")
         raise ClusterError.of(f"{what} at {address}", "an answer", got, f"Start one with: {start}") from None

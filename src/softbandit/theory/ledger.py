@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from softbandit.backend.shapes import Floats
-from softbandit.errors import ArgumentError, Words
+from softbandit.errors import ArgumentError, Description
 from softbandit.model.explorations import UCB
 from softbandit.theory import assumptions
 from softbandit.theory.assumptions import GIVEN, UNKNOWN, VIOLATED, Row, Subject, Truth
@@ -107,11 +107,11 @@ def _check_fit(s: Subject, problem: Truth) -> None:
     if not all(hasattr(problem, name) for name in ("arms", "reward", "costs", "sub_gaussian")):
         raise ArgumentError.of("problem", "a problem", problem, "For example sb.problems.rkhs().")
     if len(s.V) not in (0, problem.costs.shape[1]):
-        got = Words(f"{problem.costs.shape[1]}")
+        got = Description(f"{problem.costs.shape[1]}")
         raise ArgumentError.of("problem", f"the policy's {len(s.V)} constraints", got, "Pass the problem it is for.")
     if not np.array_equal(s.arms, problem.arms):
         remedy = "Build the policy with **problem.settings()."
-        raise ArgumentError.of("problem", "the policy's arms", Words("others"), remedy)
+        raise ArgumentError.of("problem", "the policy's arms", Description("others"), remedy)
 
 
 def _facts(s: Subject, problem: Truth | None) -> Facts:

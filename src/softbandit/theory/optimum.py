@@ -6,7 +6,7 @@ import numpy as np
 
 from softbandit import validation
 from softbandit.backend.shapes import Floats
-from softbandit.errors import ArgumentError, InfeasibleError, Words
+from softbandit.errors import ArgumentError, Description, InfeasibleError
 
 
 class Optimum(NamedTuple):
@@ -42,7 +42,7 @@ def randomized_optimum(reward: Floats, cost: Floats, contexts: Any = None) -> Op
     f, g = functions(reward, cost)
     if contexts is not None:
         if np.shape(contexts) != f.shape:
-            got = Words(f"shape {np.shape(contexts)}")
+            got = Description(f"shape {np.shape(contexts)}")
             raise ArgumentError.of("contexts", f"one for each of {len(f)} arms", got, "Check the shape.")
         weights = _best_vertex(f, g, np.unique(contexts, return_inverse=True)[1].astype(float))
         return Optimum(float(f @ weights), weights)
@@ -147,7 +147,7 @@ def largest_margin(cost: Floats) -> Slater:
 def slater_condition(cost: Floats) -> Slater:
     """`largest_margin`, refusing a problem that has none: then no policy can meet the constraints."""
     if np.ndim(cost) != 1 and np.shape(cost)[-1] == 0:
-        raise ArgumentError.of("cost", "at least one constraint", Words("none"), "There is nothing to satisfy.")
+        raise ArgumentError.of("cost", "at least one constraint", Description("none"), "There is nothing to satisfy.")
     found = largest_margin(cost)
     if found.margin <= 0:
         g = found.weights @ _costs(cost)
@@ -155,7 +155,7 @@ def slater_condition(cost: Floats) -> Slater:
         raise InfeasibleError.of(
             "cost",
             "some mixture of arms with every E[g_i] below 0 (Slater's condition)",
-            Words(f"even the best mixture has E[g_{worst}] = {g[worst]:.3g}"),
+            Description(f"even the best mixture has E[g_{worst}] = {g[worst]:.3g}"),
             f"Relax constraint {worst}, or add arms of lower cost.",
         )
     return found
@@ -165,7 +165,7 @@ def functions(reward: Floats, cost: Floats) -> tuple[Floats, Floats]:
     """f (n,) and g (n, m), checked."""
     f = validation.points("reward", np.reshape(reward, (-1, 1)))[:, 0]
     if np.ndim(cost) not in (1, 2) or len(cost) != len(f):
-        got = Words(f"shapes {np.shape(reward)} and {np.shape(cost)}")
+        got = Description(f"shapes {np.shape(reward)} and {np.shape(cost)}")
         raise ArgumentError.of("reward, cost", "one row for each arm in both", got, "Pass (n,) and (n,) or (n, m).")
     return f, _costs(cost)
 
@@ -211,4 +211,4 @@ def _solve(**program: Any) -> Floats:
 
 def _infeasible() -> InfeasibleError:
     remedy = "Loosen the constraints or add arms of lower cost."
-    return InfeasibleError.of("cost", "a mixture of arms with every E[g] <= 0", Words("none"), remedy)
+    return InfeasibleError.of("cost", "a mixture of arms with every E[g] <= 0", Description("none"), remedy)
