@@ -108,9 +108,7 @@ def auto(options):
 
 
 def precision(options, problems=10, trials=100, rounds=500):
-    """Share of trials in which single precision plays the arms of double precision in all 500 rounds.
-
-    10 problems x 100 trials."""
+    """Share of trials that play the same arms as float64 in all 500 rounds (10 problems x 100 trials)."""
     print(f"{'':10}{'float32':>9}")
     for explore in EXPLORATIONS:
         shares = []
