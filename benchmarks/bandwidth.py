@@ -1,18 +1,16 @@
 """Bytes that a round of CKB-UCB must move, against how fast this machine copies: `python benchmarks/bandwidth.py`
 
-On n arms of rank r, with b trials, and reward and cost that share a kernel, a round reads Phi once for all trials, and
-reads and writes each trial's U (r x r), mu (2 x n) and var (n), in numbers of 8 bytes:
+On n arms of rank r, with b trials, and a reward and a cost that share a kernel, a round reads Phi once for all trials,
+and reads and writes each trial's U (r x r), mu (2 x n) and var (n), in numbers of 8 bytes:
 
-    bytes a round = 8 (n r + 2 b (r^2 + 3 n))
+    bytes per round = 8 (n r + 2 b (r^2 + 3 n))
 
-A single trial on an accelerator reads a Phi of 64 MB or more in numbers of 6 bytes. That is the least; what an engine
-moves besides (terms of sums, the objective over the arms) counts against it. A copy reads and writes, so an array of s
-bytes moves 2 s. Where all of this stays in the caches, more than the memory's bandwidth is possible: such rows are
-marked.
+That is a minimum: whatever else an engine moves (terms of sums, the objective over the arms) counts against it. A copy
+reads and writes, so copying an array of s bytes moves 2 s. If all of this fits in the caches, more than the memory's
+bandwidth is possible: such rows are marked.
 """
 
 import argparse
-import time
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
@@ -21,11 +19,11 @@ import machine
 import numpy as np
 import tables
 from cells import Cell, add_limits, limits, measure, plan
+from stopwatch import seconds
 
-from softbandit.simulation.engines import cores
-from softbandit.simulation.jax_engine import PACKED
+from softbandit.simulation.schedule import cores
 
-ARRAY_BYTES = 2**29  # of what is copied, and at least 8 times the largest cache
+ARRAY_BYTES = 2**29  # size of the copied array; at least 8 times the largest cache
 REPEATS = 9
 COLUMNS = (
     "machine",
@@ -36,9 +34,9 @@ COLUMNS = (
     "arms",
     "rank",
     "trials",
-    "bytes_a_round",
+    "bytes_per_round",
     "in_caches",
-    "us_a_round",
+    "us_per_round",
     "gb_per_second",
     "share_of_copy",
     "note",
@@ -52,14 +50,15 @@ def main():
     tables.start(path, COLUMNS)
     print(f"{machine.name()}; jax on {machine.device('jax')}; {machine.versions()}\n")
     copies = {device: copy_bandwidth(device, path) for device in set(map(machine.device, options.engines))}
-    print(f"\n{'ckb-ucb':10}{'arms':>10}{'trials':>8}{'MB a round':>12}{'us a round':>12}{'GB/s':>8}{'of a copy':>11}")
-    known = []
+    head = f"{'MB per round':>14}{'us per round':>14}{'GB/s':>8}{'of a copy':>11}"
+    print(f"\n{'ckb-ucb':10}{'arms':>10}{'trials':>8}{head}")
+    results = []
     for arms in options.arms:
         for engine in options.engines:
             for trials in options.trials:
-                planned = plan(Cell("ckb-ucb", engine, arms, trials), limits(options), known)
-                known.append(measure(planned, options.seconds))
-                report(known[-1], copies[machine.device(engine)], path)
+                planned = plan(Cell("ckb-ucb", engine, arms, trials), limits(options), results)
+                results.append(measure(planned, options.seconds))
+                report(results[-1], copies[machine.device(engine)], path)
     print("\n*: all of it fits in the caches")
 
 
@@ -75,24 +74,24 @@ def parse():
 
 
 def copy_bandwidth(device, path):
-    """Bytes a second that the device copies, with all cores; one thread's is written down besides."""
+    """Return the bytes per second that the device copies with all cores; a CPU's single thread is also reported."""
     size = max(ARRAY_BYTES, 8 * machine.cache_bytes(device))
     if device == machine.CPU:
         counts = sorted({1, cores()})
-        # In a process of its own: what it frees would change how this one's rounds get their memory.
+        # A separate process: memory freed here would change how this process allocates its rounds' arrays.
         with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as other:
             speeds = [other.submit(host_copy, size, n).result() for n in counts]
-        ways = {f"copy, {n} thread{'s' if n > 1 else ''}": speed for n, speed in zip(counts, speeds, strict=True)}
+        copies = {f"copy, {n} thread{'s' if n > 1 else ''}": speed for n, speed in zip(counts, speeds, strict=True)}
     else:
-        ways = {"copy": device_copy(size)}
-    for what, speed in ways.items():
+        copies = {"copy": device_copy(size)}
+    for what, speed in copies.items():
         print(f"{device}: {what}: {speed / 1e9:.1f} GB/s", flush=True)
         write(path, what=what, device=device, gb_per_second=f"{speed / 1e9:.4g}")
-    return max(ways.values())
+    return max(copies.values())
 
 
 def host_copy(size, threads):
-    """Bytes a second that so many threads copy, each its own piece: np.copyto lets go of the interpreter's lock."""
+    """Return the bytes per second that threads copy, one piece per thread: np.copyto releases the GIL."""
     source, target = np.ones(size // 8), np.zeros(size // 8)
     pieces = list(zip(np.array_split(target, threads), np.array_split(source, threads), strict=True))
     with ThreadPoolExecutor(threads) as pool:
@@ -100,72 +99,63 @@ def host_copy(size, threads):
         def copy():
             list(pool.map(lambda piece: np.copyto(*piece), pieces))
 
-        return 2 * source.nbytes / least(copy)
+        return 2 * source.nbytes / fastest(copy)
 
 
 def device_copy(size, times=20):
-    """Bytes a second that the device copies; the 1 that is added keeps the compiler from leaving the copy out."""
+    """Return the bytes per second that the device copies. Adding 1 keeps the compiler from removing the copy."""
     import jax
 
     with jax.enable_x64(True):
-        one_more = jax.jit(lambda x: x + 1)
+        add_one = jax.jit(lambda x: x + 1)
         x = jax.block_until_ready(jax.numpy.ones(size // 8))
 
         def copies():
             y = x
             for _ in range(times):
-                y = one_more(y)
+                y = add_one(y)
             jax.block_until_ready(y)
 
-        return 2 * times * x.nbytes / least(copies)
+        return 2 * times * x.nbytes / fastest(copies)
 
 
-def least(work):
-    """Seconds: the least of some runs, after one that is not counted."""
+def fastest(work):
+    """Return the seconds of the fastest of several calls, after one to warm up."""
     work()
     return min(seconds(work) for _ in range(REPEATS))
 
 
-def seconds(work):
-    began = time.perf_counter()
-    work()
-    return time.perf_counter() - began
-
-
-def report(result, copy, path):
+def report(result, copy_speed, path):
+    """Print a measurement and write it to the file."""
     _, engine, arms, trials = result.cell
-    features = features_bytes(arms, result.rank, trials, machine.device(engine))
-    moved, held = bytes_a_round(arms, result.rank, trials, features), working_set(arms, result.rank, trials, features)
-    known = {"arms": arms, "rank": result.rank, "trials": trials, "bytes_a_round": moved, "note": result.note}
-    line = f"{engine:10}{arms:>10,}{trials:>8,}{moved / 1e6:>12,.3f}"
+    device = machine.device(engine)
+    moved = bytes_per_round(arms, result.rank, trials)
+    values = {"arms": arms, "rank": result.rank, "trials": trials, "bytes_per_round": moved, "note": result.note}
+    line = f"{engine:10}{arms:>10,}{trials:>8,}{moved / 1e6:>14,.3f}"
     if not result.note:
         speed = moved / result.seconds
-        cached = held <= machine.cache_bytes(machine.device(engine))
-        line += f"{1e6 * result.seconds:>12,.1f}{speed / 1e9:>8.1f}{speed / copy:>11.0%}{'*' if cached else ''}"
-        known |= {"in_caches": "yes" if cached else "no", "us_a_round": f"{1e6 * result.seconds:.6g}"}
-        known |= {"gb_per_second": f"{speed / 1e9:.4g}", "share_of_copy": f"{speed / copy:.4g}"}
+        cached = working_set(arms, result.rank, trials) <= machine.cache_bytes(device)
+        line += f"{1e6 * result.seconds:>14,.1f}{speed / 1e9:>8.1f}{speed / copy_speed:>11.0%}{'*' if cached else ''}"
+        values |= {"in_caches": "yes" if cached else "no", "us_per_round": f"{1e6 * result.seconds:.6g}"}
+        values |= {"gb_per_second": f"{speed / 1e9:.4g}", "share_of_copy": f"{speed / copy_speed:.4g}"}
     else:
         line += f"  {result.note}"
     print(line, flush=True)
-    write(path, what="ckb-ucb", device=machine.device(engine), engine=engine, **known)
+    write(path, what="ckb-ucb", device=device, engine=engine, **values)
 
 
-def features_bytes(n, r, b, device):
-    packed = device != machine.CPU and b == 1 and 8 * n * r >= PACKED
-    return (6 if packed else 8) * n * r
+def bytes_per_round(n, r, b):
+    return 8 * (n * r + 2 * b * (r * r + 3 * n))
 
 
-def bytes_a_round(n, r, b, features):
-    return features + 16 * b * (r * r + 3 * n)
+def working_set(n, r, b):
+    """Return the bytes of the arrays that a round reads."""
+    return 8 * (n * r + b * (r * r + 3 * n))
 
 
-def working_set(n, r, b, features):
-    return features + 8 * b * (r * r + 3 * n)
-
-
-def write(path, **known):
-    same = {"machine": machine.name(), "versions": machine.versions(), "command": machine.command()}
-    tables.append(path, dict.fromkeys(COLUMNS, "") | same | known)
+def write(path, **values):
+    common = {"machine": machine.name(), "versions": machine.versions(), "command": machine.command()}
+    tables.append(path, dict.fromkeys(COLUMNS, "") | common | values)
 
 
 if __name__ == "__main__":

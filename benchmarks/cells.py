@@ -1,12 +1,11 @@
-"""One cell of the benchmarks: what a round takes, for a policy, an engine, a number of arms and one of trials.
+"""One cell of the benchmarks: the time per round of a policy on an engine, for a number of arms and of trials.
 
-Arms are a grid on [0, 1] with a squared exponential kernel of length scale 0.25, whose rank is 17 whatever their
-number. A run is `simulate(..., keep=())`, on an accelerator with draws="device"; what it takes to begin (to send the
-features to the device, to make the first state) is measured by itself and taken off; compilation is not counted.
+Arms are a grid on [0, 1] with a squared exponential kernel of length scale 0.25, which has rank 17 however many arms
+there are. A run is `simulate(..., keep=())`, with draws="device" on an accelerator. Its start (sending the features to
+the device, building the first state) is timed separately and subtracted. Compilation is not counted.
 """
 
 import math
-import time
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -16,31 +15,32 @@ from typing import NamedTuple
 
 import machine
 import numpy as np
+from stopwatch import seconds
 
 import softbandit as sb
 from softbandit.baselines.safe_sets import BLOCK_NUMBERS
-from softbandit.simulation import engines
-from softbandit.simulation.jax_engine import UNROLL
+from softbandit.simulation.engine_choice import make_engine
 from softbandit.simulation.rounds import Options
+from softbandit.simulation.schedule import blocks_of_trials, cores
 
-HORIZON = 1024  # powers of two, here and for the rounds that are timed: chunks then have lengths in common
-WIDTH = 0.2  # of what the theory asks for: at its full width most arms tie, at their bounds, in all the rounds timed
-FEWEST, MOST = 4, 2**18  # rounds that are timed
+HORIZON = 1024  # a power of two, like the numbers of timed rounds: few lengths of chunks need compiling
+WIDTH = 0.2  # of the theory's width: at full width most arms tie at their bounds in all timed rounds
+FEWEST, MOST = 4, 2**18  # timed rounds
 REPEATS = 3
-TEMPORARIES = 4  # what a round holds, in states
-PATIENCE = 60.0  # seconds that a compilation may take
+TEMPORARIES = 4  # a round holds about this many copies of the state
+LONGEST_COMPILATION = 60.0  # seconds
 BLOCK_SECONDS = 0.15  # to compile one block of pairs of arms
 MOST_THREADS = 8  # that compile
 
-PAIRS = ("safeopt", "stageopt")  # they look at all pairs of arms
-OWN = {
-    "stageopt": {"stage_rounds": 2 * MOST},  # its first stage, the costly one
-    "sgp-ucb": {"initial_rounds": 0},  # its second
+PAIRS = ("safeopt", "stageopt")  # policies that compare all pairs of arms
+SETTINGS = {
+    "stageopt": {"stage_rounds": 2 * MOST},  # stay in the first stage, the costly one
+    "sgp-ucb": {"initial_rounds": 0},  # start in the second stage
     "ckb-time-varying": {"every": 128},
 }
 
 
-warnings.simplefilter("ignore", sb.ComplaintWarning)  # what a policy thinks of this problem is not the point
+warnings.simplefilter("ignore", sb.ComplaintWarning)  # whether a policy suits this problem does not matter here
 
 
 class Cell(NamedTuple):
@@ -50,8 +50,8 @@ class Cell(NamedTuple):
     trials: int
 
 
-class Measured(NamedTuple):
-    """Seconds of a round of all trials, or a note that says why there are none; before it is done, a plan."""
+class Measurement(NamedTuple):
+    """Seconds per round of all trials, or a note that says why there are none. Before it is done, a plan."""
 
     cell: Cell
     rank: int
@@ -61,13 +61,13 @@ class Measured(NamedTuple):
 
 
 class Limits(NamedTuple):
-    target: float  # seconds a cell should be timed for
+    target: float  # seconds to time a cell for
     longest: float  # seconds that the fewest rounds may take
-    memory: int | None = None  # bytes; what machine.free_bytes says where None
+    memory: int | None = None  # bytes; by default machine.free_bytes
 
 
 def add_limits(parser):
-    """The options that say how long a cell may take, and how much memory."""
+    """Add the options that limit the time and memory of a cell."""
     parser.add_argument("--seconds", type=float, default=0.2, help="to time a cell for, three times")
     parser.add_argument("--longest", type=float, default=10.0, help=f"seconds that {FEWEST} rounds may take")
     parser.add_argument("--memory", type=float, help="GB that a cell may take; by default what is free, half on a CPU")
@@ -78,26 +78,28 @@ def limits(options):
 
 
 @lru_cache(maxsize=1)
-def ground(arms):
-    """The problem on that many arms, and its features: they are made once for all policies."""
+def problem_and_features(arms):
+    """Return the problem on that many arms, and its features, which all policies share."""
     x = np.linspace(0, 1, arms)
     bounds = {"reward_bound": 2.0, "cost_bound": 2.0, "noise": 0.1, "slater": 0.5}
     problem = sb.problems.Problem(x[:, None], sb.SquaredExponential(0.25), np.sin(5 * x), x - 0.6, **bounds)
-    return problem, sb.features.features(problem.kernel, problem.arms)
+    return problem, sb.theory.features(problem.kernel, problem.arms)
 
 
 @lru_cache
 def policy(name, arms):
-    problem, features = ground(arms)
-    own = OWN.get(name, {}) | ({"safe": int(problem.cost.argmin())} if name in (*PAIRS, "sgp-ucb") else {})
-    return sb.baselines.make(name, **problem.settings(), horizon=HORIZON, width_scale=WIDTH, factors=[features], **own)
+    problem, features = problem_and_features(arms)
+    settings = {"horizon": HORIZON, "width_scale": WIDTH, "factors": [features]} | SETTINGS.get(name, {})
+    if name in (*PAIRS, "sgp-ucb"):
+        settings["safe"] = int(problem.cost.argmin())
+    return sb.baselines.make(name, **problem.settings(), **settings)
 
 
-def plan(cell, limits, known):
-    """How many rounds to time, or a note that says why not; `known` are the cells measured before."""
-    rank, guess = ground(cell.arms)[1].rank, predicted(cell, known)
+def plan(cell, limits, measured):
+    """Return how many rounds to time, or a note that says why not. `measured` are the cells so far."""
+    rank, guess = problem_and_features(cell.arms)[1].rank, predicted_seconds(cell, measured)
     note = too_large(cell, limits) or too_slow(cell, guess, limits)
-    return Measured(cell, rank, 0 if note else power_of_two(limits.target / guess), note=note)
+    return Measurement(cell, rank, 0 if note else power_of_two(limits.target / guess), note=note)
 
 
 def too_large(cell, limits):
@@ -107,39 +109,44 @@ def too_large(cell, limits):
 
 def too_slow(cell, guess, limits):
     if FEWEST * guess > limits.longest:
-        return f"time: {span(FEWEST * guess)} for {FEWEST} rounds"
-    return f"compilation: {span(compiling(cell))}" if compiling(cell) > PATIENCE else ""
+        return f"time: {duration(FEWEST * guess)} for {FEWEST} rounds"
+    compilation = compilation_seconds(cell)
+    return f"compilation: {duration(compilation)}" if compilation > LONGEST_COMPILATION else ""
 
 
-def predicted(cell, known):
-    """Seconds a round: those of the largest smaller cell, with as much more as there is more work."""
-    smaller = largest_smaller(cell, known)
+def predicted_seconds(cell, measured):
+    """Predict the time per round from the largest smaller cell, in proportion to the work."""
+    smaller = largest_smaller(cell, measured)
     if smaller is not None:
         return smaller.seconds * work(cell) / work(smaller.cell)
     speed = 1 if machine.device(cell.engine) == machine.CPU else 50
     return 5e-5 + 3e-8 * work(cell) / speed
 
 
-def compiling(cell):
-    """Seconds that it takes to compile all the blocks of pairs of arms; without them it is a second or two."""
+def compilation_seconds(cell):
+    """Estimate the time to compile all blocks of pairs of arms; policies without them take a second or two."""
     if cell.engine != "jax" or cell.policy not in PAIRS:
         return 0.0
-    at_a_time = len(engines.blocks(cell.engine, step(cell), range(cell.trials))[0])
-    blocks = math.ceil(cell.arms / max(1, BLOCK_NUMBERS // (at_a_time * cell.arms)))
+    from softbandit.simulation.jax_engine import UNROLL
+
+    trials = len(blocks_of_trials(cell.engine, step(cell), range(cell.trials))[0])
+    blocks = math.ceil(cell.arms / max(1, BLOCK_NUMBERS // (trials * cell.arms)))
     return BLOCK_SECONDS * blocks * (1 if machine.device(cell.engine) == machine.CPU else UNROLL)
 
 
-def largest_smaller(cell, known):
-    fits = [
-        each
-        for each in known
-        if each.cell[:2] == cell[:2] and each.cell.arms <= cell.arms and each.cell.trials <= cell.trials
-        if not each.note
+def largest_smaller(cell, measured):
+    """Return the measurement of the same policy and engine with the most work that is no larger in any way, or None."""
+    smaller = [
+        result
+        for result in measured
+        if result.cell[:2] == cell[:2] and result.cell.arms <= cell.arms and result.cell.trials <= cell.trials
+        if not result.note
     ]
-    return max(fits, key=lambda each: work(each.cell), default=None)
+    return max(smaller, key=lambda result: work(result.cell), default=None)
 
 
 def work(cell):
+    """Return the number of arms, or pairs of arms, that a round of all trials looks at."""
     return cell.trials * cell.arms * (cell.arms if cell.policy in PAIRS else 1)
 
 
@@ -148,96 +155,86 @@ def step(cell):
 
 
 def held_bytes(cell):
-    """What a run holds: features, and the states of all trials several times over."""
+    """Return the bytes that a run holds: features, and several copies of the states of all trials."""
     state = step(cell).init(1)
-    parts = state.dual, *state.memory, *(part for each in state.posterior for part in each)
-    own = sum(part.nbytes for part in parts)
-    return TEMPORARIES * cell.trials * own + 8 * cell.arms * ground(cell.arms)[1].rank
+    arrays = state.dual, *state.memory, *(array for posterior in state.posterior for array in posterior)
+    state_bytes = sum(array.nbytes for array in arrays)
+    return TEMPORARIES * cell.trials * state_bytes + 8 * cell.arms * problem_and_features(cell.arms)[1].rank
 
 
-def compile_side_by_side(plans):
-    """Run each once, several at a time where all fit in memory: compilation takes most of the time of a first run."""
-    cores = min(engines.cores(), MOST_THREADS)
-    fit = [each for each in plans if not each.note and cores * held_bytes(each.cell) <= machine.free_bytes("jax")]
+def compile_in_parallel(plans):
+    """Run each plan once, several at a time if all fit in memory: a first run is mostly compilation."""
+    threads = min(cores(), MOST_THREADS)
+    free = machine.free_bytes("jax")
+    fitting = [planned for planned in plans if not planned.note and threads * held_bytes(planned.cell) <= free]
 
-    def once(planned):
-        with suppress(MemoryError, sb.DeviceError):  # it will be said when it is measured
+    def run_once(planned):
+        with suppress(MemoryError, sb.DeviceError):  # `measure` reports it
             run(planned.cell, planned.rounds)
 
-    with ThreadPoolExecutor(cores) as pool:
-        list(pool.map(once, fit))
+    with ThreadPoolExecutor(threads) as pool:
+        list(pool.map(run_once, fitting))
 
 
 def measure(planned, target):
-    """What was planned, done: the least of some runs of about `target` seconds, less what it takes to begin."""
+    """Carry out a plan: the fastest of several runs of about `target` seconds, less the time to start."""
     cell, rounds = planned.cell, planned.rounds
     if planned.note:
         return planned
     try:
         run(cell, rounds if cell.engine == "jax" else 1)  # compiles
-        begun = min(begin(cell, rounds) for _ in range(2))
-        once = less(begun, cell, rounds)
-        if rounds * once > 2 * target:
-            return planned._replace(seconds=once)
-        better = power_of_two(target / once)
+        to_start = min(seconds(start, cell, rounds) for _ in range(2))
+        first = seconds_per_round(cell, rounds, to_start)
+        if rounds * first > 2 * target:
+            return planned._replace(seconds=first)
+        better = power_of_two(target / first)
         if better > 4 * rounds:  # the guess was far too high
             rounds = better
             run(cell, rounds)  # compiles longer chunks
-        return planned._replace(rounds=rounds, seconds=min(less(begun, cell, rounds) for _ in range(REPEATS)))
+        fastest = min(seconds_per_round(cell, rounds, to_start) for _ in range(REPEATS))
+        return planned._replace(rounds=rounds, seconds=fastest)
     except (MemoryError, sb.DeviceError):
         return planned._replace(rounds=0, note="memory: refused")
 
 
-def less(begun, cell, rounds):
-    """Seconds a round, without those that it takes to begin."""
-    whole = run(cell, rounds)
-    return max(whole - begun, whole / 20) / rounds
+def seconds_per_round(cell, rounds, to_start):
+    whole = seconds(run, cell, rounds)
+    return max(whole - to_start, whole / 20) / rounds
 
 
 def run(cell, rounds):
-    problem, _ = ground(cell.arms)
-    began = time.perf_counter()
-    sb.simulate(
-        policy(cell.policy, cell.arms),
-        problem,
-        cell.trials,
-        engine=cell.engine,
-        rounds=rounds,
-        keep=(),
-        draws=draws(cell),
-    )
-    return time.perf_counter() - began
+    problem, _ = problem_and_features(cell.arms)
+    options = {"engine": cell.engine, "rounds": rounds, "keep": (), "draws": draws(cell)}
+    sb.simulate(policy(cell.policy, cell.arms), problem, cell.trials, **options)
 
 
-def begin(cell, rounds):
-    """Seconds that simulate() takes before its first round."""
-    problem, _ = ground(cell.arms)
-    began = time.perf_counter()
+def start(cell, rounds):
+    """Do what simulate() does before its first round."""
+    problem, _ = problem_and_features(cell.arms)
     stage = policy(cell.policy, cell.arms).stage(0)
-    blocks = engines.blocks(cell.engine, stage.policy, range(cell.trials))
-    player = engines.make(cell.engine, stage.policy, problem, rounds, len(blocks[0]), Options(0, (), draws(cell)))
+    blocks = blocks_of_trials(cell.engine, stage.policy, range(cell.trials))
+    player = make_engine(cell.engine, stage.policy, problem, rounds, Options(0, (), draws(cell)))
     states = [player.start(stage, len(block), None) for block in blocks]
     if cell.engine == "jax":
         import jax
 
         jax.block_until_ready(states)
-    return time.perf_counter() - began
 
 
 def draws(cell):
     return "host" if machine.device(cell.engine) == machine.CPU else "device"
 
 
-def span(seconds):
-    """A length of time in words."""
+def duration(seconds):
+    """Return a length of time in words."""
     for unit, size in (("days", 86_400), ("h", 3600), ("min", 60)):
         if seconds >= 2 * size:
             return f"{seconds / size:,.0f} {unit}"
     return f"{seconds:.0f} s"
 
 
-def forget():
-    """Drop programs and policies: those for one number of arms are of no use for another."""
+def clear_caches():
+    """Drop compiled programs and policies: those for one number of arms are of no use for another."""
     policy.cache_clear()
     if find_spec("jax") is not None:
         import jax
@@ -246,4 +243,5 @@ def forget():
 
 
 def power_of_two(rounds):
+    """Return the largest power of two that is at most `rounds`, within the limits."""
     return 2 ** int(math.log2(min(max(rounds, FEWEST), MOST)))

@@ -1,6 +1,6 @@
-"""Continuous domains: time of a round, accuracy of the search and of the budget, and runs against others.
+"""Continuous domains: time per round, accuracy of the search and of the budget, and runs against other methods.
 
-`python benchmarks/continuous.py [part ...]`. BoTorch is measured where it is installed.
+`python benchmarks/continuous.py [part ...]`. BoTorch is measured if it is installed.
 """
 
 import argparse
@@ -8,18 +8,19 @@ import time
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from statistics import median
+from unittest.mock import patch
 
 import numpy as np
 from continuous_methods import RUNS, moments
+from stopwatch import seconds
 
 import softbandit as sb
-from softbandit.domains import search as acquire
-from softbandit.domains.search import STARTS
+from softbandit.domains import search
 from softbandit.gp.exact import Exact
 from softbandit.gp.nystrom import Budgeted
 
 DIMENSION, LENGTHSCALE, HORIZON = 6, 0.5, 11_000
-TOLD = {"reward_bound": 3, "cost_bound": 3, "noise": 0.1, "horizon": HORIZON, "slater": 0.5, "width_scale": 0.2}
+SETTINGS = {"reward_bound": 3, "cost_bound": 3, "noise": 0.1, "horizon": HORIZON, "slater": 0.5, "width_scale": 0.2}
 
 
 def main():
@@ -34,25 +35,22 @@ def main():
         PARTS[part](arguments)
 
 
-# -- Time. --
-
-
 def truth(X):
     return np.stack([np.sin(3 * X).sum(axis=1) / 3, X[:, 0] - 0.5], axis=1)
 
 
 def history(rounds, seed=0):
-    """Points as a run leaves them: some spread, most near a good one; and the outputs there."""
+    """Return points like those of a run, some spread out and most around a good one, and the outputs there."""
     rng = np.random.default_rng(seed)
-    spread, near = rng.random((rounds, DIMENSION)), 0.4 + 0.15 * rng.standard_normal((rounds, DIMENSION))
-    X = np.clip(np.where(rng.random((rounds, 1)) < 0.3, spread, near), 0, 1)
+    spread, clustered = rng.random((rounds, DIMENSION)), 0.4 + 0.15 * rng.standard_normal((rounds, DIMENSION))
+    X = np.clip(np.where(rng.random((rounds, 1)) < 0.3, spread, clustered), 0, 1)
     return X, truth(X) + 0.1 * rng.standard_normal((rounds, 2))
 
 
 def agent_after(rounds, **settings):
-    """An agent in 6 dimensions that has been told that many rounds of history."""
+    """Return an agent in 6 dimensions after that many rounds of history."""
     box = sb.Box([0] * DIMENSION, [1] * DIMENSION)
-    policy = sb.CKB(box, sb.Matern(LENGTHSCALE), **TOLD, **settings)
+    policy = sb.CKB(box, sb.Matern(LENGTHSCALE), **SETTINGS, **settings)
     posterior = policy.model.prior(1)
     for x, y in zip(*history(rounds), strict=True):
         posterior = policy.model.condition(posterior, x[None], y[None])
@@ -72,25 +70,16 @@ def timing(_):
     for rounds, budget in ((500, None), (1000, None), (1000, 512), (10_000, 512)):
         for explore in ("ucb", "ts"):
             agent = agent_after(rounds, explore=explore, budget=budget)
-            ask_and_tell(agent)  # imports
+            ask_and_tell(agent)  # imports scipy
             times = [seconds(ask_and_tell, agent) for _ in range(15)]
-            worked = [seconds(ask_and_tell, agent, clock=time.process_time) for _ in range(15)]
+            cpu_times = [seconds(ask_and_tell, agent, clock=time.process_time) for _ in range(15)]
             name = "exact" if budget is None else f"budget {budget}"
-            wall, cpu = 1e3 * median(times), 1e3 * median(worked)
-            print(f"round {rounds:6,}  {name:11} {explore:4} {wall:7.1f} ms  (of a processor {cpu:.1f} ms)", flush=True)
-
-
-def seconds(work, *arguments, clock=time.perf_counter):
-    started = clock()
-    work(*arguments)
-    return clock() - started
-
-
-# -- Accuracy. --
+            wall, cpu = 1e3 * median(times), 1e3 * median(cpu_times)
+            print(f"round {rounds:6,}  {name:11} {explore:4} {wall:7.1f} ms  (CPU time {cpu:.1f} ms)", flush=True)
 
 
 def grid(arguments):
-    """Rounds of 1,000 in which the maximiser is within C / sqrt(t), C = 0.01 B, of a dense grid's."""
+    """Share of 1,000 rounds in which the maximiser is within C / sqrt(t), C = 0.01 B, of a dense grid's."""
     for box, side in ((sb.Box(0, 1), 2001), (sb.Box([0, 0], [1, 1]), 71)):
         d = box.dimension
         points = np.stack(np.meshgrid(*[np.linspace(0, 1, side)] * d), axis=-1).reshape(-1, d)
@@ -103,43 +92,41 @@ def grid(arguments):
                 gap = agent.acquisition(points).max() - agent.acquisition(decision.x[None])[0]
                 gaps.append(gap * np.sqrt(t) / (0.01 * problem.reward_bound))
                 agent.tell(decision, *(problem.function(decision.x[None])[0] + 0.1 * rng.standard_normal(2)))
-            inside = np.mean(np.array(gaps) <= 1)
-            print(f"{d}-D {explore:4} {100 * inside:6.1f}%   worst gap {max(gaps):8.3g} of C / sqrt(t)", flush=True)
+            share = np.mean(np.array(gaps) <= 1)
+            print(f"{d}-D {explore:4} {100 * share:6.1f}%   largest gap {max(gaps):8.3g} C / sqrt(t)", flush=True)
 
 
 def longer(_):
-    """What our search misses of a longer one's maximum (4 x candidates and starts, 10 x steps), 6-D, round 500."""
-    usual = {name: getattr(acquire, name) for name in ("CANDIDATES", "STARTS", "JOINT_STEPS", "ALONE_STEPS")}
+    """Shortfall of our search against a longer one (4 x candidates and starts, up to 10 x steps), 6-D, round 500."""
+    thorough = {"CANDIDATES": 2048, "STARTS": 32, "JOINT_STEPS": 300, "ALONE_STEPS": 300}
     for explore in ("ucb", "ts"):
-        agent, missed = agent_after(500, explore=explore), []
+        agent, gaps = agent_after(500, explore=explore), []
         for _ in range(10):
-            ours = agent.ask()
-            for name, value in {"CANDIDATES": 2048, "STARTS": 32, "JOINT_STEPS": 300, "ALONE_STEPS": 300}.items():
-                setattr(acquire, name, value)
-            theirs = agent.ask()
-            for name, value in usual.items():
-                setattr(acquire, name, value)
-            missed.append(agent.acquisition(theirs.x[None])[0] - agent.acquisition(ours.x[None])[0])
-            agent.tell(ours, *truth(ours.x[None])[0])
-        share = np.array(missed) / TOLD["reward_bound"]
-        print(f"{explore:4} mean {share.mean():.1e} B, most {share.max():.1e} B", flush=True)
+            usual = agent.ask()
+            with patch.multiple(search, **thorough):
+                better = agent.ask()
+            gaps.append(agent.acquisition(better.x[None])[0] - agent.acquisition(usual.x[None])[0])
+            agent.tell(usual, *truth(usual.x[None])[0])
+        share = np.array(gaps) / SETTINGS["reward_bound"]
+        print(f"{explore:4} mean {share.mean():.1e} B, largest {share.max():.1e} B", flush=True)
 
 
 def arms(arguments):
-    """Strong regret on [0, 1] against that on 1,000 arms of it, T = 200 (mean and standard error)."""
+    """Strong regret on [0, 1] and on 1,000 arms in it, T = 200 (mean and standard error)."""
     for seed in range(3):
         problem = sb.problems.rkhs_on(seed=seed)
         finite = problem.discretised(np.linspace(0, 1, 1000)[:, None])
         cells = []
-        for each in (problem, finite):
-            policy = sb.CKB(**each.settings(), horizon=200, width_scale=0.2)
-            regret = sb.score(sb.simulate(policy, each, trials=arguments.seeds), each).strong_regret[:, -1]
+        for version in (problem, finite):
+            policy = sb.CKB(**version.settings(), horizon=200, width_scale=0.2)
+            trace = sb.simulate(policy, version, trials=arguments.seeds, engine="numpy")
+            regret = sb.score(trace, version).strong_regret[:, -1]
             cells.append(f"{regret.mean():8.2f} +- {regret.std(ddof=1) / np.sqrt(len(regret)):5.2f}")
         print(f"problem {seed}: continuous {cells[0]}   1,000 arms {cells[1]}", flush=True)
 
 
 def budget(_):
-    """What a budget gives up after 2,000 rounds in 6 dimensions, lambda = 1: root mean squares at 500 points."""
+    """Error of a budget after 2,000 rounds in 6 dimensions, lambda = 1: root mean squares at 500 points."""
     X, Y = history(2000)
     for lengthscale in (0.5, 1.0):
         kernel = sb.Matern(lengthscale)
@@ -150,8 +137,8 @@ def budget(_):
             ours = Budgeted(kernel, 1.0, 2, DIMENSION, points)
             for x, y in zip(X, Y, strict=True):
                 ours = ours.condition(x, y)
-            off, wide = moments(ours, Q)
-            error, ratio = np.sqrt(np.mean((off - mean) ** 2)), wide / std
+            our_mean, our_std = moments(ours, Q)
+            error, ratio = np.sqrt(np.mean((our_mean - mean) ** 2)), our_std / std
             print(
                 f"length scale {lengthscale}  budget {points:5}  mean off by {error:.1e} (sigma {std.mean():.2f})"
                 f"   sigma x {ratio.min():.3f} to {ratio.max():.3f}",
@@ -168,49 +155,47 @@ def stress(_):
     print(f"mean {mean[0, 0]:.12f} (2), variance {std[0] ** 2:.3e} (1e-10), {time.perf_counter() - started:.0f} s")
 
 
-# -- Against others. --
-
-
 def problems(arguments):
     """Standard problems, noise 0.01: mean over seeds. Regret and violation are sums over the rounds, in standard units.
 
-    regret: T times the best feasible point's reward, less the rewards; violation: sum_i [sum_t g_i]_+; best: the
-    reward at the best feasible point played, short of the optimum.
+    regret: T times the best feasible point's reward, minus the rewards; violation: sum_i [sum_t g_i]_+; best: the
+    optimum minus the reward at the best feasible point played.
     """
     print(f"T = {arguments.rounds}, {arguments.seeds} seeds, the same Matern kernel for all but Practical and SCBO")
-    print("CKB: 0.1 of the theory's width; calibrated: CKB-UCB with lambda = R^2 and width 2; * is the least")
+    print("CKB: 0.1 of the theory's width; calibrated: CKB-UCB with lambda = R^2 and width 2; *: lowest")
     with ProcessPoolExecutor(arguments.jobs, mp_context=get_context("spawn")) as pool:
         for name in sb.problems.STANDARD:
             compare(name, arguments, pool)
 
 
 def compare(name, arguments, pool):
-    """One problem's rows of the table."""
+    """Print the rows of one problem."""
     problem, rows = sb.problems.standard(name), {}
     tasks = [(name, policy, arguments.rounds, seed) for policy in RUNS for seed in range(arguments.seeds)]
-    found = dict(zip(tasks, pool.map(one_run, tasks), strict=True))
+    points = dict(zip(tasks, pool.map(run, tasks), strict=True))
     for policy in RUNS:
-        traces = [X for task, X in found.items() if task[1] == policy]
+        traces = [X for task, X in points.items() if task[1] == policy]
         if traces[0] is not None:
             rows[policy] = np.mean([summary(problem, X) for X in traces], axis=0)
     print_rows(name, rows)
 
 
-def one_run(task):
+def run(task):
     name, policy, rounds, seed = task
     return RUNS[policy](sb.problems.standard(name), rounds, seed)
 
 
 def print_rows(name, rows):
     for j, column in enumerate(("regret", "violation", "best")):
-        least = min(row[j] for row in rows.values())
-        cells = "".join(f"{row[j]:12.3f}{'*' if row[j] <= least + 1e-9 else ' '}" for row in rows.values())
+        lowest = min(row[j] for row in rows.values())
+        cells = "".join(f"{row[j]:12.3f}{'*' if row[j] <= lowest + 1e-9 else ' '}" for row in rows.values())
         head = "".join(f"{policy:>12} " for policy in rows) if j == 0 else ""
         print(f"{name:14}{'':10}{head}\n{'':14}{column:10}{cells}" if j == 0 else f"{'':14}{column:10}{cells}")
     print(flush=True)
 
 
 def summary(problem, X):
+    """Return regret, violation and the shortfall of the best feasible point."""
     h = problem.function(X)
     f, g = h[:, 0], h[:, 1:]
     feasible = f[(g <= 0).all(axis=1)]
@@ -219,7 +204,7 @@ def summary(problem, X):
 
 
 def botorch(_):
-    """Round 500 in 6 dimensions: our ask against BoTorch's optimize_acqf, same acquisition, starts and candidates."""
+    """Round 500 in 6 dimensions: our ask and BoTorch's optimize_acqf, same acquisition, starts and candidates."""
     try:
         import continuous_botorch
     except ImportError as missing:
@@ -233,7 +218,7 @@ def botorch(_):
         decision = agent.ask()
         ours.append((time.perf_counter() - started, agent.acquisition(decision.x[None])[0]))
         started = time.perf_counter()
-        x = continuous_botorch.maximiser(agent, STARTS)
+        x = continuous_botorch.maximiser(agent, search.STARTS)
         theirs.append((time.perf_counter() - started, agent.acquisition(x[None])[0]))
         agent.tell(decision, *truth(decision.x[None])[0])
     (a, z_a), (b, z_b) = np.median(ours, axis=0), np.median(theirs, axis=0)

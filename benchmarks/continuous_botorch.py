@@ -1,4 +1,4 @@
-"""What continuous.py measures of BoTorch: its maximiser of our acquisition, and SCBO's loop. Needs botorch."""
+"""BoTorch for continuous.py: its maximiser of our acquisition, and SCBO's loop. Needs botorch."""
 
 import gpytorch
 import numpy as np
@@ -29,12 +29,12 @@ class Lagrangian(AcquisitionFunction):
 
 
 def maximiser(agent, starts):
-    """The point that optimize_acqf finds for the agent's round: one posterior for both outputs, as ours."""
+    """Return the point that optimize_acqf finds for the agent's round, with one posterior for both outputs as ours."""
     policy, state = agent.policy, agent._state
-    own = state.posterior[0][0]
-    X, Y = torch.as_tensor(np.array(own.points)), torch.as_tensor(np.array(own.y))
-    model = fixed(X, Y, policy.kernel.lengthscale, own.regularisation)
-    gain = np.array([own.gain])
+    posterior = state.posterior[0][0]  # of the first trial, shared by reward and cost
+    X, Y = torch.as_tensor(np.array(posterior.points)), torch.as_tensor(np.array(posterior.y))
+    model = fixed_gp(X, Y, policy.kernel.lengthscale, posterior.regularisation)
+    gain = np.array([posterior.gain])
     beta = [channel.width(state.round + 1, gain)[0, 0] for channel in policy.model.channels]
     acquisition = Lagrangian(
         model, torch.tensor(beta), torch.as_tensor(policy.bounds[:, 0]), torch.as_tensor(state.dual[0])
@@ -44,8 +44,8 @@ def maximiser(agent, starts):
     return x.detach().numpy()[0]
 
 
-def fixed(X, Y, lengthscale, lam):
-    """A GP with these hyperparameters: zero mean, Matern 5/2 of unit variance, noise lambda."""
+def fixed_gp(X, Y, lengthscale, lam):
+    """Return a GP with fixed hyperparameters: zero mean, Matern 5/2 of unit variance, noise lambda."""
     kernel = gpytorch.kernels.MaternKernel(nu=2.5, ard_num_dims=X.shape[1], batch_shape=batch(Y))
     model = SingleTaskGP(
         X,
@@ -65,9 +65,9 @@ def batch(Y):
 
 
 def scbo(problem, rounds, seed, candidates=1000):
-    """Thompson sampling in a trust region around the best point so far, by feasibility first.
+    """Run Thompson sampling in a trust region around the best point so far; feasible points are better than others.
 
-    Models are those that `fit` finds for each output when the rounds have doubled; the region grows after three
+    Hyperparameters are fitted per output whenever the number of rounds has doubled. The region grows after three
     successes and shrinks after max(4, d) failures, as in the paper.
     """
     torch.manual_seed(seed)
@@ -77,14 +77,14 @@ def scbo(problem, rounds, seed, candidates=1000):
     initial = max(8, 2 * (d + 1))
     U = rng.random((initial, d))
     U = (problem.arms.at(U) - lower) / width
-    Y = seen(problem, lower + U * width, rng)
+    Y = observe(problem, lower + U * width, rng)
     length, successes, failures, fits = 0.8, 0, 0, None
     while len(U) < rounds:
         if fits is None or (len(U) % initial == 0 and (len(U) // initial).bit_count() == 1):
             form = type(problem.kernel)((1.0,) * d)
             fits = [fit(form, U, y, centred=i == 0) for i, y in enumerate(Y.T)]
         centre = U[best_index(Y)]
-        model = ModelListGP(*(one_output(U, y, each) for y, each in zip(Y.T, fits, strict=True)))
+        model = ModelListGP(*(fitted_gp(U, y, fitted) for y, fitted in zip(Y.T, fits, strict=True)))
         X = region(centre, length, candidates, d, rng)
         X = (problem.arms.snap(lower + X * width) - lower) / width
         reward, costs = ModelListGP(model.models[0]), ModelListGP(*model.models[1:])
@@ -93,7 +93,7 @@ def scbo(problem, rounds, seed, candidates=1000):
         )
         with torch.no_grad():
             x = sampler(torch.as_tensor(X), num_samples=1).numpy()[0]
-        y = seen(problem, (lower + x * width)[None], rng)
+        y = observe(problem, (lower + x * width)[None], rng)
         better = best_index(np.concatenate([Y, y])) == len(Y)
         U, Y = np.concatenate([U, x[None]]), np.concatenate([Y, y])
         successes, failures = (successes + 1, 0) if better else (0, failures + 1)
@@ -106,25 +106,25 @@ def scbo(problem, rounds, seed, candidates=1000):
     return lower + U[:rounds] * width
 
 
-def seen(problem, X, rng):
+def observe(problem, X, rng):
     return problem.function(X) + problem.noise * rng.standard_normal((len(X), 1 + problem.constraints))
 
 
 def best_index(Y):
-    """The best feasible point, or the one of least violation."""
+    """Return the index of the best feasible point, or of the one with the smallest violation."""
     violation = np.maximum(Y[:, 1:], 0).sum(axis=1)
     feasible = violation <= 0
     return int(np.where(feasible, Y[:, 0], -np.inf).argmax() if feasible.any() else violation.argmin())
 
 
-def one_output(U, y, found):
-    """The model of one output at the hyperparameters found, in units of its scale."""
-    z = torch.as_tensor((y - found.offset) / found.scale)[:, None]
-    return fixed(torch.as_tensor(U), z, found.kernel.lengthscale, max(found.regularisation, 1e-6))
+def fitted_gp(U, y, fitted):
+    """Return the model of one output at fitted hyperparameters, in units of its scale."""
+    z = torch.as_tensor((y - fitted.offset) / fitted.scale)[:, None]
+    return fixed_gp(torch.as_tensor(U), z, fitted.kernel.lengthscale, max(fitted.regularisation, 1e-6))
 
 
 def region(centre, length, count, d, rng):
-    """Sobol points of the trust region, each with some coordinates of the centre's kept."""
+    """Return Sobol points of the trust region, each with some coordinates equal to the centre's."""
     low, high = np.clip(centre - length / 2, 0, 1), np.clip(centre + length / 2, 0, 1)
     points = SobolEngine(d, scramble=True, seed=int(rng.integers(2**31))).draw(count).numpy()
     moved = rng.random((count, d)) <= min(20 / d, 1.0)

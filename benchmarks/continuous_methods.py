@@ -1,26 +1,26 @@
-"""The methods that continuous.py runs on standard problems: each gives the points that it played."""
+"""The methods that continuous.py runs on standard problems. Each returns the points that it played."""
 
 import numpy as np
+from scipy.special import log_ndtr, ndtr
 
 import softbandit as sb
-from softbandit.backend.engine_operations import log_normal_cdf, normal_cdf, normal_pdf
 from softbandit.domains.search import Objective, maximise
 from softbandit.gp.exact import Exact
 
 
 def ckb(problem, rounds, seed, **settings):
     policy = sb.CKB(**problem.settings(), horizon=rounds, **{"width_scale": 0.1} | settings)
-    return sb.simulate(policy, problem, trials=[seed]).arms[0]
+    return sb.simulate(policy, problem, trials=[seed], engine="numpy").arms[0]
 
 
 def practical(problem, rounds, seed):
     kernel = sb.Matern([1.0] * problem.arms.dimension)
     policy = sb.Practical(problem.arms, kernel, horizon=rounds, constraints=problem.constraints)
-    return sb.simulate(policy, problem, trials=[seed]).arms[0]
+    return sb.simulate(policy, problem, trials=[seed], engine="numpy").arms[0]
 
 
 def constrained_ei(problem, rounds, seed):
-    """EI times the probability of feasibility (as baselines.ConstrainedEI), by the same search, without gradients."""
+    """Maximise EI times the probability of feasibility, as baselines.ConstrainedEI, by our search without gradients."""
     rng = np.random.default_rng(seed)
     lam = problem.noise**2
     posterior = Exact(problem.kernel, lam, 1 + problem.constraints, problem.arms.dimension)
@@ -30,7 +30,9 @@ def constrained_ei(problem, rounds, seed):
         if t < initial:
             x = problem.arms.at(rng.random((1, problem.arms.dimension)))[0]
         else:
-            x = maximise(Objective(expected_improvement(posterior), None), problem.arms, posterior.points[::-1], rng).best
+            x = maximise(
+                Objective(expected_improvement(posterior), None), problem.arms, posterior.points[::-1], rng
+            ).best
         X.append(x)
         noise = problem.noise * rng.standard_normal(1 + problem.constraints)
         posterior = posterior.condition(x, problem.function(x[None])[0] + noise)
@@ -38,6 +40,7 @@ def constrained_ei(problem, rounds, seed):
 
 
 def expected_improvement(posterior):
+    """Return ln(EI(x) P(feasible)) as a function of points, or ln P(feasible) before any point is feasible."""
     fitted = posterior.fitted
     feasible = (fitted[:, 1:] <= 0).all(axis=1)
     incumbent = fitted[feasible, 0].max() if feasible.any() else None
@@ -45,24 +48,25 @@ def expected_improvement(posterior):
     def value(X):
         mean, std = moments(posterior, X)
         std = np.maximum(std, 1e-9)
-        chance = log_normal_cdf(-mean[:, 1:] / std[:, None]).sum(axis=1)
+        chance = log_ndtr(-mean[:, 1:] / std[:, None]).sum(axis=1)
         if incumbent is None:
             return chance
         z = (mean[:, 0] - incumbent) / std
-        ei = std * (z * normal_cdf(z) + normal_pdf(z))
+        ei = std * (z * ndtr(z) + np.exp(-0.5 * z * z) / np.sqrt(2 * np.pi))
         return np.log(np.maximum(ei, 1e-300)) + chance
 
     return value
 
 
 def moments(posterior, Q):
+    """Return mean (n, k) and standard deviation (n,) at n points."""
     K = posterior.kernel(Q, posterior.anchors)
     var = posterior.kernel.diag(Q) - posterior.explained_only(K)
     return K @ posterior.coefficients, np.sqrt(np.maximum(var, 0))
 
 
 def scbo(problem, rounds, seed):
-    """SCBO's loop with BoTorch: Thompson sampling in a trust region (Eriksson & Poloczek 2021); None without it."""
+    """Run SCBO, Thompson sampling in a trust region (Eriksson & Poloczek 2021), with BoTorch; None without it."""
     try:
         import continuous_botorch
     except ImportError:

@@ -1,6 +1,6 @@
-"""Speed, memory and weight of the core, all measured in this one run: `make bench`.
+"""Speed, memory and size of the core, on NumPy unless a line says otherwise: `make bench`.
 
-Machines are noisy, so speed is stated as a ratio to plain.py, timed in turns with it.
+Machines are noisy, so speed is a ratio to plain.py, timed in turns with it in the same run.
 """
 
 import argparse
@@ -9,11 +9,13 @@ import subprocess
 import sys
 import tempfile
 import time
+from functools import partial
 from pathlib import Path
 from statistics import median
 
 import numpy as np
 import plain
+from stopwatch import seconds
 
 import softbandit as sb
 
@@ -30,22 +32,22 @@ def main():
 
 
 def rounds():
-    """Microseconds a trial-round: 100 arms, squared exponential 0.2, 50 trials (median of 5 turns)."""
+    """Microseconds per trial-round: 100 arms, squared exponential 0.2, 50 trials (median of 5 turns)."""
     problem = sb.problems.rkhs(seed=3)
     print(f"{'':10}{'softbandit':>12}{'plain, shared k':>17}{'ratio':>7}{'plain, as written':>19}{'ratio':>7}")
     for explore, name in NAMES.items():
         policy = sb.CKB(**problem.settings(), horizon=1000, explore=explore)
         turns = []
-        for turn in range(5):
-            ours = seconds(sb.simulate, policy, problem, 50, turn) / 50_000
-            shared, written = (seconds(plain.run, problem, explore, 1000, turn, each) / 1000 for each in (True, False))
+        for seed in range(5):
+            ours = seconds(partial(sb.simulate, policy, problem, 50, seed, engine="numpy")) / 50_000
+            shared, written = (seconds(plain.run, problem, explore, 1000, seed, same) / 1000 for same in (True, False))
             turns.append((ours, shared, written))
         ours, shared, written = 1e6 * np.median(turns, axis=0)
         print(f"{name:10}{ours:12.2f}{shared:17.1f}{shared / ours:6.1f}x{written:19.1f}{written / ours:6.1f}x")
 
 
 def growth():
-    """Cost of a round against its number: rounds 5,001-10,000 over rounds 1-5,000, 50 trials (median of 3)."""
+    """Cost of late rounds: rounds 5,001-10,000 over rounds 1-5,000, 50 trials (median of 3)."""
     problem = sb.problems.rkhs(seed=3)
     for explore, name in NAMES.items():
         policy = sb.CKB(**problem.settings(), horizon=10_000, explore=explore)
@@ -53,14 +55,14 @@ def growth():
 
 
 def late_over_early(policy, problem, seed):
-    done, at = [0], [time.perf_counter()]
+    done, times = [0], [time.perf_counter()]
 
-    def note(rounds):
+    def progress(rounds):
         done.append(done[-1] + rounds)
-        at.append(time.perf_counter())
+        times.append(time.perf_counter())
 
-    sb.simulate(policy, problem, trials=50, seed=seed, progress=note)
-    early, late = (np.diff(np.interp(span, done, at))[0] for span in ([0, 5000], [5000, 10_000]))
+    sb.simulate(policy, problem, trials=50, seed=seed, engine="numpy", progress=progress)
+    early, late = (np.diff(np.interp(ends, done, times))[0] for ends in ([0, 5000], [5000, 10_000]))
     return late / early
 
 
@@ -82,30 +84,29 @@ def ask_and_tell(agent):
 
 
 def memory():
-    """Peak memory of simulate, 100 arms, in a process of its own: all columns kept, and the arms alone."""
+    """Peak memory of simulate in a separate process, 100 arms: with all columns kept, and with only the arms."""
     print(f"{'':10}{'engine':>8}{'trials':>8}{'rounds':>9}{'kept':>10}{'trace':>10}{'peak':>10}")
     for engine in ("numpy", "jax"):
         for trials, rounds in ((50, 1000), (50, 10_000), (50, 100_000), (1000, 1000)):
-            for keep, columns in (("softbandit.rounds.COLUMNS", 6), ("()", 1)):
-                code = MEMORY.format(engine=engine, trials=trials, rounds=rounds, keep=keep)
+            for kept, columns, option in (("all", 6, ""), ("arms", 1, "keep=()")):
+                code = MEMORY.format(engine=engine, trials=trials, rounds=rounds, option=option)
                 trace, peak = 8 * trials * rounds * columns / 1e6, int(python(code)) / 1e6
-                kept = "all" if columns > 1 else "arms"
                 row = f"{engine:>8}{trials:8,}{rounds:9,}{kept:>10}{trace:7.0f} MB{peak:7.0f} MB"
                 print(f"{'CKB-UCB':10}{row}", flush=True)
 
 
 MEMORY = """
-import softbandit, softbandit as sb
+import softbandit as sb
 problem = sb.problems.rkhs(seed=3)
 policy = sb.CKB(**problem.settings(), horizon={rounds})
-sb.simulate(policy, problem, trials={trials}, engine="{engine}", keep={keep})
-# The high-water mark of this process; ru_maxrss would count the one that started it.
+sb.simulate(policy, problem, trials={trials}, engine="{engine}", {option})
+# The high-water mark of this process; ru_maxrss would include the parent's.
 print(1024 * next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith("VmHWM")))
 """
 
 
 def light():
-    """What importing the core costs, and what installing it brings."""
+    """Time to import the core, and the packages that installing it adds."""
     bare, numpy, ours = (
         median(seconds(python, code) for _ in range(9)) for code in ("pass", "import numpy", "import softbandit")
     )
@@ -115,16 +116,11 @@ def light():
         pip = [sys.executable, "-m", "pip", "--python", os.path.join(folder, "bin", "python")]
         subprocess.run([*pip, "install", "--quiet", str(ROOT)], check=True, stderr=subprocess.DEVNULL)
         listed = subprocess.run([*pip, "list", "--format=freeze"], check=True, capture_output=True, text=True).stdout
-    print("pip install softbandit brings", ", ".join(listed.split()))
-
-
-def seconds(work, *arguments):
-    started = time.perf_counter()
-    work(*arguments)
-    return time.perf_counter() - started
+    print("pip install softbandit installs", ", ".join(listed.split()))
 
 
 def python(code):
+    """Run code in a new interpreter and return what it prints."""
     return subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
 
 

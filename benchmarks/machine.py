@@ -1,4 +1,4 @@
-"""What a figure was measured on: processor, device, versions, caches and free memory."""
+"""The machine that a figure was measured on: processor, device, versions, caches and free memory."""
 
 import platform
 import re
@@ -10,15 +10,15 @@ from importlib.metadata import version
 from pathlib import Path
 
 import softbandit
-from softbandit.simulation.engines import cores
+from softbandit.simulation.schedule import cores
 
 CPU = "CPU"
-GPU_CACHES = {"NVIDIA H200": 60 * 2**20}  # bytes of L2, as its driver reports them: JAX does not say
+GPU_CACHES = {"NVIDIA H200": 60 * 2**20}  # bytes of L2 as the driver reports them; JAX does not expose them
 
 
 @lru_cache(maxsize=1)
 def accelerator():
-    """JAX's name for the accelerator that it runs on; None for a CPU, or without JAX."""
+    """Return JAX's name for the accelerator it runs on; None on a CPU, or without JAX."""
     try:
         import jax
     except ModuleNotFoundError:
@@ -31,43 +31,44 @@ def device(engine):
 
 
 def name():
-    """The processor and how many cores of it this program may use."""
+    """Return the processor and how many of its cores this program may use."""
     return f"{_processor()}, {cores()} cores"
 
 
 def slug():
-    """A part of a file's name: the accelerator, or else the processor."""
+    """Return part of a file name: the accelerator, or else the processor."""
     return re.sub(r"\W+", "-", (accelerator() or name()).lower())
 
 
 def versions():
-    """Those that bear on speed, "; " between them: a cell of a CSV file."""
-    others = [f"{package} {_version(package)}" for package in ("numpy", "jax")]
-    own = f"softbandit {softbandit.__version__}{_commit()}"
-    return "; ".join([own, *others, f"Python {platform.python_version()}"])
+    """Return the versions that affect speed, separated by "; " to fit in a cell of a CSV file."""
+    libraries = [f"{package} {_version(package)}" for package in ("numpy", "jax")]
+    return "; ".join(
+        [f"softbandit {softbandit.__version__}{_commit()}", *libraries, f"Python {platform.python_version()}"]
+    )
 
 
 @lru_cache(maxsize=1)
 def _commit():
-    """The commit that the figures are of, where git knows it; + where the library's source differs from it."""
+    """Return the commit being measured, if git knows it, with a + if the library's source differs from it."""
     git = ["git", "-C", str(Path(__file__).parent.parent)]
     try:
-        name = subprocess.run([*git, "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True).stdout
-        same = subprocess.run([*git, "diff", "--quiet", "HEAD", "--", "src"], check=False).returncode == 0
+        head = subprocess.run([*git, "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True).stdout
+        unchanged = subprocess.run([*git, "diff", "--quiet", "HEAD", "--", "src"], check=False).returncode == 0
     except (OSError, subprocess.CalledProcessError):
         return ""
-    return f" ({name.strip()}{'' if same else '+'})"
+    return f" ({head.strip()}{'' if unchanged else '+'})"
 
 
 def command():
-    """How this program was called, from the repository's root; without what has no bearing on its figures."""
+    """Return the command that started this program, without options that do not affect its figures."""
     script, line = Path(sys.argv[0]), shlex.join(sys.argv[1:])
     line = re.sub(r"--resume ?|--out[ =]\S+ ?", "", line)
     return f"python {script.parent.name}/{script.name} {line}".strip()
 
 
 def free_bytes(engine):
-    """Half of the memory that is free; on an accelerator all that JAX's allocator has left."""
+    """Return half of the free memory; on an accelerator, all that JAX's allocator has left."""
     if device(engine) == CPU:
         lines = Path("/proc/meminfo").read_text().splitlines()
         return 1024 * next(int(line.split()[1]) for line in lines if line.startswith("MemAvailable")) // 2
@@ -78,7 +79,7 @@ def free_bytes(engine):
 
 
 def cache_bytes(device):
-    """The largest cache of the CPU or the accelerator; 0 where it is not known."""
+    """Return the size of the largest cache of the CPU or the accelerator; 0 if unknown."""
     if device != CPU:
         return GPU_CACHES.get(device, 0)
     sizes = Path("/sys/devices/system/cpu/cpu0/cache").glob("index*/size")
@@ -90,8 +91,8 @@ def _processor():
         lines = Path("/proc/cpuinfo").read_text().splitlines()
     except OSError:
         return platform.machine()
-    named = (line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))
-    return next(named, platform.machine())
+    models = (line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))
+    return next(models, platform.machine())
 
 
 def _version(package):

@@ -1,27 +1,23 @@
 """The same work with BoTorch and scikit-learn, at fixed hyperparameters, in one run.
 
-`python benchmarks/peers.py` runs CKB-UCB on a synthetic problem three ways, and times a round at
-rounds 100, 500 and 1,000. A peer's round is what its users write: a GP of the reward and one of
-the cost on all data so far (no fitting of hyperparameters), the posterior over the arms, the
-acquisition, the dual step. softbandit's time is that of a round in a batch of trials, on each engine.
-All see the same data: the arms, rewards and costs of one run of softbandit. The peers' posteriors
-are compared with softbandit's before they are timed, so that the work is the same.
+`python benchmarks/peers.py` runs CKB-UCB on a synthetic problem with softbandit and with its peers, and times rounds
+100, 500 and 1,000. A peer's round is what its users write: one GP of the reward and one of the cost on all data so far
+(no fitting of hyperparameters), the posterior over the arms, the acquisition, the dual step. softbandit's time is the
+mean over all rounds, per trial, on each engine. All observe the same data: the arms, rewards and costs of one run of
+softbandit. The peers' posteriors are compared with softbandit's before they are timed, so that the work is the same.
 
 Needs: pip install torch botorch scikit-learn (and jax for the compiled engine).
 """
 
 import argparse
 import os
-import time
 
-for library in (
-    "OMP",
-    "OPENBLAS",
-    "MKL",
-):  # one thread each: those of several libraries in one process wait for each other
+for library in ("OMP", "OPENBLAS", "MKL"):
+    # One thread each: threads of several libraries in one process wait for each other.
     os.environ.setdefault(f"{library}_NUM_THREADS", "1")
 
 import numpy as np
+from stopwatch import seconds
 
 import softbandit as sb
 
@@ -36,15 +32,15 @@ def main():
     options = parser.parse_args()
     problem = sb.problems.rkhs(seed=3)
     policy = sb.CKB(**problem.settings(), horizon=max(ROUNDS), width_scale=WIDTH)
-    trace = sb.simulate(policy, problem)
+    trace = sb.simulate(policy, problem, engine="numpy")
     peers = {
         "BoTorch": botorch_posterior(policy),
         "scikit-learn": sklearn_posterior(policy),
         "dense NumPy": dense(policy),
     }
     runs = [(engine, trials) for engine in ("numpy", "jax") for trials in TRIALS]
-    ours = {f"{engine}, {several(trials)}": ours_us(policy, problem, engine, trials) for engine, trials in runs}
-    print(f"{'us a round':22}" + "".join(f"{'round ' + format(t, ','):>14}" for t in ROUNDS))
+    ours = {f"{engine}, {trials_text(trials)}": ours_us(policy, problem, engine, trials) for engine, trials in runs}
+    print(f"{'us per round':22}" + "".join(f"{'round ' + format(t, ','):>14}" for t in ROUNDS))
     for name, us in ours.items():
         print(f"{name:22}" + "".join(f"{us:14,.2f}" for _ in ROUNDS))
     for name, posterior in peers.items():
@@ -52,45 +48,35 @@ def main():
         print(f"{name:22}" + "".join(f"{us:14,.0f}" for us in times))
         for label, us in ours.items():
             print(f"  / {label:18}" + "".join(f"{peer / us:13,.0f}x" for peer in times))
-    print("softbandit on numpy and jax: the mean of rounds 1 to 1,000, a trial; JAX plays 50 trials on all cores.")
+    print("softbandit on numpy and jax: mean of rounds 1 to 1,000, per trial; JAX plays 50 trials on all cores.")
 
 
-def several(trials):
+def trials_text(trials):
     return "one trial" if trials == 1 else f"{trials} trials"
 
 
 def ours_us(policy, problem, engine, trials):
-    """Microseconds a trial-round: the least of three runs, after one that compiles."""
-    seconds = []
-    for _ in range(4):
-        begun = time.perf_counter()
-        sb.simulate(policy, problem, trials, engine=engine)
-        seconds.append(time.perf_counter() - begun)
-    return 1e6 * min(seconds[1:]) / trials / policy.horizon
+    """Return microseconds per trial-round: the fastest of three runs, after one that compiles."""
+    _, *times = (seconds(lambda: sb.simulate(policy, problem, trials, engine=engine)) for _ in range(4))
+    return 1e6 * min(times) / trials / policy.horizon
 
 
 def peer_us(posterior, policy, trace, t, repeats):
-    """Microseconds for one round of a peer after t - 1 observations; its posterior is checked first."""
-    seen = trace.arms[0, : t - 1], trace.rewards[0, : t - 1], trace.costs[0, : t - 1]
+    """Return microseconds for round t of a peer. Its posterior is checked first."""
+    data = trace.arms[0, : t - 1], trace.rewards[0, : t - 1], trace.costs[0, : t - 1]
     agent = sb.Agent(policy, seed=0)
-    for arm, reward, cost in zip(*seen, strict=True):
+    for arm, reward, cost in zip(*data, strict=True):
         decision = agent.ask()
         assert decision.arm == arm
         agent.tell(decision, reward, cost)
-    mean, std = posterior(*seen)
+    mean, std = posterior(*data)
     np.testing.assert_allclose(mean, agent.posterior.mean(), atol=1e-4)
     np.testing.assert_allclose(std, agent.posterior.std(), atol=1e-4)
-    seconds = []
-    for _ in range(repeats):
-        begun = time.perf_counter()
-        mean, std = posterior(*seen)
-        step(policy, mean, std, dual=1.0)
-        seconds.append(time.perf_counter() - begun)
-    return 1e6 * min(seconds)
+    return 1e6 * min(seconds(lambda: step(policy, *posterior(*data), dual=1.0)) for _ in range(repeats))
 
 
 def step(policy, mean, std, dual):
-    """Lines 2 to 7 of Algorithm 1, given the posterior."""
+    """Run lines 2 to 7 of Algorithm 1, given the posterior."""
     B, G = policy.bounds[:, 0]
     f = np.clip(mean[0] + 2.0 * std[0], -B, B)
     g = np.clip(mean[1] - 2.0 * std[1], -G, G)
@@ -103,7 +89,7 @@ def regularisation(policy):
 
 
 def dense(policy):
-    """The textbook formulas with a Cholesky factorisation a round, shared by both outputs."""
+    """Return the textbook posterior: one Cholesky factorisation per round, shared by both outputs."""
     X, k, lam = policy.arms, policy.kernel, regularisation(policy)
 
     def posterior(arms, rewards, costs):
@@ -127,8 +113,8 @@ def sklearn_posterior(policy):
     def posterior(arms, *outputs):
         X = policy.arms[arms]
         models = [GaussianProcessRegressor(kernel, alpha=lam, optimizer=None).fit(X, y) for y in outputs]
-        found = [model.predict(policy.arms, return_std=True) for model in models]
-        return np.stack([mean for mean, _ in found]), np.stack([std for _, std in found])
+        means, stds = zip(*(model.predict(policy.arms, return_std=True) for model in models), strict=True)
+        return np.stack(means), np.stack(stds)
 
     return posterior
 
@@ -155,8 +141,8 @@ def botorch_posterior(policy):
                 )
             )
         with torch.no_grad():
-            found = ModelListGP(*models).posterior(grid)
-            return found.mean.T.numpy(), found.variance.sqrt().T.numpy()
+            joint = ModelListGP(*models).posterior(grid)
+            return joint.mean.T.numpy(), joint.variance.sqrt().T.numpy()
 
     return posterior
 

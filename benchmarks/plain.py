@@ -1,15 +1,15 @@
-"""A plain transcription of the paper, one trial at a time: the yardstick of core.py.
+"""A plain transcription of the paper, one trial at a time: the yardstick of core.py and engines.py.
 
 It keeps the posterior as the paper writes it, mu_t and k_t(x, x') over all n arms, and
-brings them up to date by the rank-one form of equations (mu) and (sigma): O(n^2) a round,
-the cheapest reading of the n x n formulas. Line numbers are Algorithm 1's.
+updates both by the rank-one form of equations (mu) and (sigma): O(n^2) per round, the
+cheapest reading of the n x n formulas. Line numbers are those of Algorithm 1.
 """
 
 import numpy as np
 
 
 def run(problem, explore, horizon, seed, shared, regularisation=None, confidence=0.1):
-    """The arms played in one trial. `shared`: f and g use one covariance matrix instead of one each."""
+    """Return the arms played in one trial. `shared`: f and g use one covariance matrix instead of one each."""
     f, g, R = problem.reward, problem.cost, problem.noise
     B, G, T = problem.reward_bound, problem.cost_bound, horizon
     lam = 1 + 2 / T if regularisation is None else regularisation
@@ -55,7 +55,7 @@ def estimate(rng, explore, mu, k, beta):
 
 
 def condition(mu, k, x, y, lam):
-    """Bring mu and k up to date in place; the information gained."""
+    """Update mu and k in place and return the information gain."""
     column, d = k[:, x].copy(), lam + k[x, x]
     mu += column * ((y - mu[x]) / d)
     k -= np.outer(column, column / d)

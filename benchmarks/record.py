@@ -1,7 +1,7 @@
 """Run a benchmark and keep what it prints: `python benchmarks/record.py peers benchmarks/peers.py --repeats 5`
 
-It goes to benchmarks/results/peers.txt, after a line for the command and one for the machine; report.py puts it into
-docs/performance.md.
+The output goes to benchmarks/results/peers.txt, after a line for the command and one for the machine; report.py puts it
+into docs/performance.md.
 """
 
 import os
@@ -12,7 +12,7 @@ import sys
 import machine
 from tables import RESULTS
 
-THREADS = "OPENBLAS_NUM_THREADS"  # the one setting of the environment that some figures are taken with
+THREADS = "OPENBLAS_NUM_THREADS"  # the one environment variable that some figures are measured with
 
 
 def main():
@@ -26,7 +26,7 @@ def main():
         sys.exit(run.returncode)
     threads = [f"{THREADS}={os.environ[THREADS]}"] if THREADS in os.environ else []
     command = shlex.join([*threads, "python", script, *arguments])
-    # The device is asked for at last: a process that holds one would leave the benchmark none of its memory.
+    # Ask for the device only now: holding it earlier would have left the benchmark without its memory.
     where = ", ".join(filter(None, [machine.accelerator(), machine.name()]))
     RESULTS.mkdir(exist_ok=True)
     text = "".join(lines).strip("\n")
