@@ -50,8 +50,8 @@ class ConstrainedEI(StepPolicy):
         ei = xp.where(sigma_f == 0, xp.maximum(gain, 0.0), gain * ops.normal_cdf(z) + sigma_f * _normal_pdf(z))
         odds = -mu_g / xp.where(sigma_g == 0, TINY, sigma_g)
         chance = xp.sum(ops.log_normal_cdf(odds), axis=1)  # ln prod_i P(g_i <= 0): the product may underflow
-        value = xp.where(known, ei * xp.exp(chance), chance)
-        return self._choice(self._best(restrict(value, among), draws), mu_f, mu_g)  # x_t
+        merit = xp.where(known, ei * xp.exp(chance), chance)
+        return self._choice(self._best(restrict(merit, among), draws), mu_f, mu_g)  # x_t
 
 
 def _normal_pdf(x: PerArm) -> PerArm:
