@@ -138,11 +138,11 @@ def outcome(seed, explore):
     problem = sb.problems.rkhs(arms=25, seed=seed, noise=0.5, constraints=1 + seed % 2)
     policy = sb.CKB(**problem.settings(), horizon=HORIZON, explore=explore)
     inside, arms, sums = follow(policy, problem, seed)
-    bound = policy.guarantees(problem).bound
+    ledger = policy.guarantees(problem)
+    bound, gain = ledger.bound, ledger.constants["gamma_T"][0]
     best = sb.randomized_optimum(problem.reward, problem.cost).value
     regret = HORIZON * best - problem.reward[arms].sum()
     violation = max(0.0, problem.costs[arms].sum(axis=0).max())
-    gain = sb.theory.greedy_gain(policy.model.factors[0], HORIZON, 1 + 2 / HORIZON).upper[-1]
     assert sums <= math.sqrt(2 * HORIZON * gain / math.log1p(1 / (1 + 2 / HORIZON)))
     return (
         inside,

@@ -40,8 +40,7 @@ def realised_gain(features: Features, arms: Ints, regularisation: float) -> Floa
     array([0.5       , 1.        , 1.29248125])
     """
     validation.positive("regularisation", regularisation)
-    runs = np.atleast_2d(arms)
-    played, runs = np.unique(runs, return_inverse=True)
+    played, runs = np.unique(np.atleast_2d(arms), return_inverse=True)
     features = replace(features, basis=features.basis[:, played], diag=features.diag[played])
     state = weight_space.prior(features, outputs=0, trials=len(runs))
     gains = np.empty(runs.shape)

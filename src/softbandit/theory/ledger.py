@@ -181,9 +181,15 @@ def _obstacle(rows: Sequence[Row], condition: Condition) -> str | None:
 
 
 def _bound(policy: CKB, condition: Condition, price: float | None) -> tuple[Bound, Constants]:
-    T = policy.horizon
-    setting = Setting(
-        horizon=T,
+    """Return the bound, and the constants of the sufficient condition."""
+    setting, explorations = _setting(policy, price), assumptions.exploration_per_output(policy)
+    ucb = all(type(exploration) is UCB for exploration in explorations)
+    return theorem_1(setting) if ucb else theorem_2(setting, condition), _constants(setting, condition)
+
+
+def _setting(policy: CKB, price: float | None) -> Setting:
+    return Setting(
+        horizon=policy.horizon,
         bound=policy.bounds[:, 0],
         noise=policy.model.noise,
         gain=_gains(policy),
@@ -196,18 +202,19 @@ def _bound(policy: CKB, condition: Condition, price: float | None) -> tuple[Boun
         V=np.atleast_1d(np.asarray(policy.V, dtype=float)),
         dual_bound=assumptions.dual_bound(policy) if price is None else price,
     )
-    constants: Constants = {
-        "p_1": policy.confidence,
+
+
+def _constants(setting: Setting, condition: Condition) -> Constants:
+    return {
+        "p_1": setting.confidence,
         "p_2": condition.p_2(1),
         "p_3": condition.p_3,
         "p_4": condition.p_4,
-        "C'": condition.total(T),
+        "C'": condition.total(setting.horizon),
         "c1": setting.beta.tolist(),
-        "c2": (setting.beta * condition.reach(T)).tolist(),
+        "c2": (setting.beta * condition.reach(setting.horizon)).tolist(),
         "gamma_T": setting.gain.tolist(),
     }
-    ucb = all(type(exploration) is UCB for exploration in assumptions.exploration_per_output(policy))
-    return theorem_1(setting) if ucb else theorem_2(setting, condition), constants
 
 
 def _gains(policy: CKB) -> Floats:

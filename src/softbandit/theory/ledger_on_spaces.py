@@ -22,19 +22,18 @@ def assess_on_space(policy: CKB, problem: Truth | None) -> Guarantees:
         *assumptions.setting_rows(policy, problem),
         Row("maximiser to C / sqrt(t)", UNKNOWN, "searched for, C = 0.01 B; agent.acquisition(grid) measures it"),
         *assumptions.constraint_rows(policy, problem, None),
+        *_approximation_rows(policy),
     ]
+    name, trivial = policy_name(policy), trivial_bounds(policy)
+    reason, why_not = "it is computed on finite arms only", describe(rows, VIOLATED) or NO_NUMBER
+    return Guarantees(name, policy.horizon, rows, OPEN, reason, None, why_not, trivial=trivial)
+
+
+def _approximation_rows(policy: CKB) -> list[Row]:
+    rows = []
     if policy.budget is not None:
         detail = f"a dictionary of {policy.budget} points represents the data"
         rows.append(Row("posterior kept whole", VIOLATED, detail))
     if any(isinstance(exploration, Thompson) for exploration in assumptions.exploration_per_output(policy)):
         rows.append(Row("prior sampled exactly", VIOLATED, f"by {FREQUENCIES} random frequencies"))
-    return Guarantees(
-        policy_name(policy),
-        policy.horizon,
-        rows,
-        verdict=OPEN,
-        reason="it is computed on finite arms only",
-        bound=None,
-        why_not=describe(rows, VIOLATED) or NO_NUMBER,
-        trivial=trivial_bounds(policy),
-    )
+    return rows
