@@ -1,5 +1,6 @@
 import itertools
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -27,7 +28,7 @@ SETTING = Setting(
 
 
 def by_hand(slack=0.0, rho=16.0):
-    """Theorem 3.3 worked out with pencil and paper for the setting above."""
+    """Regret and total of Theorem 3.3, by hand for the setting above."""
     log_term = math.log(2 / 0.1)
     beta_f = 2.0 + 0.5 * math.sqrt(2 * (6.0 + 1 + log_term))
     beta_g = 3.0 + 0.25 * math.sqrt(2 * (8.0 + 1 + log_term))
@@ -38,7 +39,7 @@ def by_hand(slack=0.0, rho=16.0):
     return regret, total
 
 
-def test_theorem_1_by_hand():
+def test_theorem_1_equals_its_formula_by_hand():
     bound = theorem_1(SETTING)
     regret, total = by_hand()
     assert bound.regret == pytest.approx(regret, rel=1e-12)
@@ -50,8 +51,6 @@ def test_theorem_1_by_hand():
 
 
 def test_slack_trades_regret_for_violation():
-    from dataclasses import replace
-
     for slack in (0.05, 0.2):
         tightened = replace(SETTING, slack=slack, dual_bound=2 * 2.0 / (0.5 - slack))
         bound = theorem_1(tightened)
@@ -60,9 +59,7 @@ def test_slack_trades_regret_for_violation():
         assert bound.violation == pytest.approx(max(0.0, total / (16.0 - 4.0 / (0.5 - slack)) - 400 * slack), rel=1e-12)
 
 
-def test_a_cap_below_the_dual_bounds_nothing():
-    from dataclasses import replace
-
+def test_a_dual_cap_below_the_optimal_dual_gives_no_violation_bound():
     assert theorem_1(replace(SETTING, rho=8.0)).violation == math.inf
 
 
@@ -72,7 +69,7 @@ def condition(explorations):
     return certify(explorations, trials, one_arm=True)
 
 
-def test_theorem_2_by_hand():
+def test_theorem_2_equals_its_formula_by_hand():
     """Gaussian RandUCB: p_3 = Q(1)^2, p_2t = p_3 / 2 t^2, 1 / p_4 = 1 + 4 / p_3."""
     T, rho = 400, 16.0
     p_3 = (0.5 * math.erfc(1 / math.sqrt(2))) ** 2
@@ -95,44 +92,42 @@ def test_theorem_2_by_hand():
 
 @pytest.mark.parametrize("bad", [{"confidence": 1.5}, {"slack": 0.4}, {"width_scale": 0.1}])
 def test_a_setting_without_a_bound_is_refused(bad):
-    from dataclasses import replace
-
     with pytest.raises(sb.ArgumentError, match="expected.*got"):
         replace(SETTING, **bad)
 
 
-def test_a_condition_that_fails_has_no_bound():
+def test_theorem_2_refuses_a_condition_that_fails():
     with pytest.raises(sb.ArgumentError, match="one that is satisfied, got 'not satisfied'"):
         theorem_2(SETTING, condition([sb.Greedy(), sb.UCB()]))
 
 
-def test_bounds_grow_slower_than_the_horizon():
+def test_the_bounds_grow_more_slowly_than_the_horizon():
     problem = examples_of.problem(seed=1)
     bounds = [examples_of.policy(problem, horizon=T).guarantees(problem).bound for T in (10**3, 10**4, 10**5)]
-    for one, next_one in itertools.pairwise(bounds):
-        assert next_one.regret < 10 * one.regret / 2
-        assert next_one.violation < 10 * one.violation / 2
+    for shorter, longer in itertools.pairwise(bounds):
+        assert longer.regret < 10 * shorter.regret / 2
+        assert longer.violation < 10 * shorter.violation / 2
 
 
 def follow(policy, problem, seed):
-    """One run: was |h - mu| <= beta sigma everywhere and always, the arms, and the deviations' sums."""
+    """Return whether |h - mu| <= beta sigma at all arms in all rounds of a run, its arms, and the sum of sigma."""
     T, m = policy.horizon, policy.constraints
     truth = np.column_stack([problem.reward, problem.costs]).T
     noise = np.broadcast_to(problem.noise, 1 + m)
     beta = TheoryWidth(policy.bounds[:, 0], noise, math.log((1 + m) / policy.confidence))
     state = policy.init(1)
     draws = draw(policy.draws(), seed, [0], 0, T, POLICY)
-    eta = draw(problem.draws(), seed, [0], 0, T, PROBLEM)
+    noise_draws = draw(problem.draws(), seed, [0], 0, T, PROBLEM)
     inside, arms, sums = True, [], 0.0
-    for own, noise in zip(draws.rounds(), eta.rounds(), strict=True):
+    for policy_draws, problem_draws in zip(draws.rounds(), noise_draws.rounds(), strict=True):
         posterior = state.posterior[0]
         sigma = np.sqrt(posterior.var[0])
         error = np.abs(truth - posterior.mu[0])
         inside &= bool((error <= beta(1, posterior.gain).T * sigma + 1e-12).all())
-        choice = policy.decide(state, own)
+        choice = policy.decide(state, policy_draws)
         arms.append(int(choice.arm[0]))
         sums += float(sigma[arms[-1]])
-        state = policy.update(state, choice, *problem.observe(choice.arm, noise))
+        state = policy.update(state, choice, *problem.observe(choice.arm, problem_draws))
     return inside, np.array(arms), sums
 
 
@@ -143,11 +138,11 @@ def outcome(seed, explore):
     problem = sb.problems.rkhs(arms=25, seed=seed, noise=0.5, constraints=1 + seed % 2)
     policy = sb.CKB(**problem.settings(), horizon=HORIZON, explore=explore)
     inside, arms, sums = follow(policy, problem, seed)
-    bound = policy.guarantees(problem).bound
+    ledger = policy.guarantees(problem)
+    bound, gain = ledger.bound, ledger.constants["gamma_T"][0]
     best = sb.randomized_optimum(problem.reward, problem.cost).value
     regret = HORIZON * best - problem.reward[arms].sum()
     violation = max(0.0, problem.costs[arms].sum(axis=0).max())
-    gain = sb.theory.greedy_gain(policy.model.factors[0], HORIZON, 1 + 2 / HORIZON).upper[-1]
     assert sums <= math.sqrt(2 * HORIZON * gain / math.log1p(1 / (1 + 2 / HORIZON)))
     return (
         inside,
@@ -165,7 +160,7 @@ def test_the_theorems_hold_on_problems_that_satisfy_their_assumptions(explore, f
     inside, regret, violation, regret_share, violation_share = rows.T
     assert inside.mean() >= 0.9
     assert (regret * violation).mean() >= 1 - failure
-    # The bounds are not vacuously large for UCB: some run uses a noticeable part of them.
+    # The bounds are not vacuous for UCB: some run uses a noticeable part of them.
     if explore == "ucb":
         assert regret_share.max() > 0.01
         assert violation_share.max() > 0.001

@@ -10,6 +10,7 @@ from softbandit_tests import paper_formulas as literal
 
 import softbandit as sb
 from softbandit.theory import features, gain_rate, greedy_gain, realised_gain, spectral_gain
+from softbandit.theory.information_gain import water_filling
 
 every_kernel = pytest.mark.parametrize(("kernel", "X"), examples_of.KERNELS.values(), ids=examples_of.KERNELS)
 
@@ -35,17 +36,17 @@ def exhaustive(K, t, lam):
 
 @every_kernel
 @pytest.mark.parametrize("lam", [1.0, 0.1])
-def test_the_maximum_lies_where_it_is_said_to(kernel, X, lam):
+def test_the_bounds_enclose_the_maximum_over_all_multisets(kernel, X, lam):
     X = X[:6]
     K, phi = kernel(X, X), features(kernel, X)
-    found = greedy_gain(phi, 5, lam)
+    greedy = greedy_gain(phi, 5, lam)
     spectral = spectral_gain(phi, np.arange(1, 6), lam)
     for t in range(1, 6):
         best = exhaustive(K, t, lam)
         slip = 1e-9 * best
-        assert found.lower[t - 1] <= best + slip
-        assert found.lower[t - 1] >= (1 - 1 / np.e) * best - slip
-        assert best <= found.upper[t - 1] + slip
+        assert greedy.lower[t - 1] <= best + slip
+        assert greedy.lower[t - 1] >= (1 - 1 / np.e) * best - slip
+        assert best <= greedy.upper[t - 1] + slip
         assert best <= spectral[t - 1] + slip
         coarse = greedy_gain(phi, t, lam, steps=2)
         assert coarse.lower[-1] <= best + slip
@@ -56,11 +57,11 @@ def test_the_maximum_lies_where_it_is_said_to(kernel, X, lam):
 @pytest.mark.parametrize("T", [1, 10, 300])
 def test_greedy_never_exceeds_the_spectral_bound(kernel, X, T):
     phi = features(kernel, X)
-    found = greedy_gain(phi, T, 0.5)
-    assert (found.lower <= spectral_gain(phi, found.rounds, 0.5) * (1 + 1e-9)).all()
-    assert (found.lower <= found.upper).all()
-    missed = phi.residual * found.rounds / (2 * 0.5)
-    assert (found.upper <= found.lower / (1 - np.exp(-1)) + missed + 1e-12).all()
+    greedy = greedy_gain(phi, T, 0.5)
+    assert (greedy.lower <= spectral_gain(phi, greedy.rounds, 0.5) * (1 + 1e-9)).all()
+    assert (greedy.lower <= greedy.upper).all()
+    missed = phi.residual * greedy.rounds / (2 * 0.5)
+    assert (greedy.upper <= greedy.lower / (1 - np.exp(-1)) + missed + 1e-12).all()
 
 
 @given(st.integers(0, 1000), st.floats(0.5, 50))
@@ -73,29 +74,25 @@ def test_no_design_of_the_same_trace_beats_the_spectral_bound(seed, total):
     M = half @ half.T
     M *= total / np.trace(M)
     value = 0.5 * np.linalg.slogdet(np.eye(12) + K @ M / 0.5)[1]
-    # The rank bound is for diagonal designs only: compare with filling alone.
-    from softbandit.theory.information_gain import _fill
-
+    # The rank bound is for diagonal designs only: compare with water-filling alone.
     kappa = np.linalg.eigvalsh(K)[::-1]
-    assert value <= _fill(0.5 / kappa, total) * (1 + 1e-9)
+    assert value <= water_filling(0.5 / kappa, total) * (1 + 1e-9)
 
 
-def test_filling_by_hand():
-    from softbandit.theory.information_gain import _fill
-
-    # Costs 1 and 3, total 4: the level is (4 + 1 + 3) / 2 = 4, so m = 3 and 1.
-    assert _fill(np.array([1.0, 3.0]), 4.0) == pytest.approx(0.5 * (np.log(4) + np.log(4 / 3)))
-    # Total 1: only the first pays.
-    assert _fill(np.array([1.0, 3.0]), 1.0) == pytest.approx(0.5 * np.log(2))
+def test_water_filling_by_hand():
+    # Ground 1 and 3, total 4: the level is (4 + 1 + 3) / 2 = 4, so m = 3 and 1.
+    assert water_filling(np.array([1.0, 3.0]), 4.0) == pytest.approx(0.5 * (np.log(4) + np.log(4 / 3)))
+    # Total 1: the level is 2, so m = 1 and 0.
+    assert water_filling(np.array([1.0, 3.0]), 1.0) == pytest.approx(0.5 * np.log(2))
 
 
 def test_the_design_bound_is_far_tighter_than_submodularity():
     phi = features(sb.SquaredExponential(0.2), np.linspace(0, 1, 100)[:, None])
-    found = greedy_gain(phi, 1000, 1.002)
-    assert found.upper[-1] <= 1.01 * found.lower[-1]
+    greedy = greedy_gain(phi, 1000, 1.002)
+    assert greedy.upper[-1] <= 1.01 * greedy.lower[-1]
 
 
-def test_long_horizons_need_no_large_matrices():
+def test_gains_of_long_horizons_need_no_large_matrices():
     phi = features(sb.SquaredExponential(0.3), np.random.default_rng(0).random((2000, 2)))
     tracemalloc.start()
     greedy_gain(phi, 10_000, 1.0, steps=200)
@@ -105,7 +102,7 @@ def test_long_horizons_need_no_large_matrices():
     assert peak < 20e6  # 10,000 x 10,000 numbers would be 800 MB
 
 
-def test_the_papers_rates():
+def test_gain_rates_are_the_papers():
     assert str(gain_rate(sb.SquaredExponential(0.2), 3)) == "O((ln t)^4)"
     assert str(gain_rate(sb.Linear(), 5)) == "O(5 ln t)"
     assert gain_rate(0.5 * sb.Matern(0.2, nu=2.5), 1).degree == pytest.approx(2 / 7)

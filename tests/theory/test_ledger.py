@@ -20,19 +20,19 @@ def test_the_problems_are_what_their_names_say():
     assert arms == [1, 2]
 
 
-def test_without_a_problem_the_users_word_is_taken():
+def test_without_a_problem_the_settings_are_taken_as_given():
     ledger = examples_of.policy(ONE_ARM).guarantees()
     assert ledger.covered
-    found = status(ledger)
+    statuses = status(ledger)
     for name in ("norm of f <= B", "norm of g <= G", "noise R-sub-Gaussian", "Slater's condition", "at most T rounds"):
-        assert found[name] == GIVEN
-    assert found["k(x, x) <= 1"] == found["width at least beta_t"] == VERIFIED
+        assert statuses[name] == GIVEN
+    assert statuses["k(x, x) <= 1"] == statuses["width at least beta_t"] == VERIFIED
 
 
 def test_with_a_problem_assumptions_are_verified():
-    found = status(examples_of.policy(ONE_ARM).guarantees(ONE_ARM))
-    assert set(found.values()) == {VERIFIED, GIVEN}
-    assert [name for name, value in found.items() if value == GIVEN] == ["at most T rounds"]
+    statuses = status(examples_of.policy(ONE_ARM).guarantees(ONE_ARM))
+    assert set(statuses.values()) == {VERIFIED, GIVEN}
+    assert [name for name, value in statuses.items() if value == GIVEN] == ["at most T rounds"]
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,7 @@ def test_with_a_problem_assumptions_are_verified():
         ({"explore": "ts"}, "pi* sits on one arm"),
     ],
 )
-def test_a_false_assumption_is_found_and_named(settings, assumption):
+def test_a_false_assumption_is_violated_and_named(settings, assumption):
     problem = examples_of.problem(seed=7)
     if "slater" in settings:  # a problem whose margin is small
         costs = problem.cost - problem.cost.min() - 0.2
@@ -61,19 +61,19 @@ def test_a_false_assumption_is_found_and_named(settings, assumption):
     assert assumption in ledger.why_not
 
 
-def test_what_cannot_be_known_is_unknown():
+def test_thompsons_optimum_and_a_users_width_are_unknown_without_a_problem():
     thompson = examples_of.policy(ONE_ARM, explore="ts").guarantees()
     assert status(thompson)["pi* sits on one arm"] == UNKNOWN
     assert not thompson.covered
-    assert "only where pi* sits on one arm" in thompson.why_not
+    assert "only if pi* sits on one arm" in thompson.why_not
     for width in (1e6, np.array([1e6, 1e6]), lambda t: 1e6):
-        own = examples_of.policy(ONE_ARM, width=width).guarantees()
-        assert status(own)["width at least beta_t"] == UNKNOWN
-        assert own.verdict == "not decided"
-        assert not own.covered
+        ledger = examples_of.policy(ONE_ARM, width=width).guarantees()
+        assert status(ledger)["width at least beta_t"] == UNKNOWN
+        assert ledger.verdict == "not decided"
+        assert not ledger.covered
 
 
-def test_a_width_of_ones_own_below_the_theorys_is_violated():
+def test_a_users_width_below_the_theorys_is_violated():
     ledger = examples_of.policy(ONE_ARM, width=0.01).guarantees()
     assert status(ledger)["width at least beta_t"] == VIOLATED
     assert ledger.verdict == "not decided"
@@ -103,7 +103,7 @@ def test_greedy_and_scaled_widths_are_not_covered(settings):
     assert ledger.verdict == "not satisfied"
 
 
-def test_several_constraints_and_none():
+def test_ledgers_with_two_constraints_and_with_none_have_the_rows_that_apply():
     pair = examples_of.problem(constraints=2, seed=5)
     ledger = examples_of.policy(pair).guarantees(pair)
     assert {"norm of g_0 <= G_0", "norm of g_1 <= G_1"} <= set(status(ledger))
@@ -136,7 +136,7 @@ def test_with_slack_the_optimum_is_that_of_the_tightened_problem():
     assert status(tightened.guarantees(problem))["pi* sits on one arm"] == VIOLATED
 
 
-def test_a_problem_that_is_not_the_policys_is_refused():
+def test_the_problem_of_another_policy_is_refused():
     policy = examples_of.policy(ONE_ARM)
     moved = sb.problems.Problem(**{**vars(ONE_ARM), "arms": 3 * ONE_ARM.arms})
     for other in (examples_of.problem(constraints=2, seed=5), examples_of.problem(arms=9), moved, "problem"):
@@ -144,38 +144,38 @@ def test_a_problem_that_is_not_the_policys_is_refused():
             policy.guarantees(other)
 
 
-def test_contexts_are_not_covered():
+def test_a_problem_with_contexts_is_not_covered():
     problem = sb.problems.Problem(**{**vars(ONE_ARM), "contexts": np.arange(30) % 2})
     ledger = examples_of.policy(ONE_ARM).guarantees(problem)
     assert status(ledger)["one context"] == VIOLATED
 
 
-def test_an_infeasible_problem_is_a_violated_assumption():
+def test_an_infeasible_problem_violates_slaters_condition():
     problem = sb.problems.Problem(**{**vars(ONE_ARM), "cost": np.abs(ONE_ARM.cost) + 0.1})
     ledger = examples_of.policy(ONE_ARM, cost_bound=100.0).guarantees(problem)
     assert status(ledger)["Slater's condition"] == VIOLATED
     assert "no mixture of arms" in ledger.why_not
 
 
-def test_a_margin_can_be_verified_that_was_not_given():
+def test_a_slater_margin_that_was_not_given_is_verified_on_the_problem():
     settings = {**MIXED.settings(), "slater": None}
     ledger = sb.CKB(**settings, horizon=60, rho=1e3).guarantees(MIXED)
     assert status(ledger)["Slater's condition"] == VERIFIED
     assert ledger.covered
 
 
-def test_without_constraints_thompson_is_covered():
+def test_thompson_sampling_without_constraints_is_covered():
     assert examples_of.policy(MIXED, explore="ts", constraints=0).guarantees(MIXED).covered
     assert examples_of.policy(MIXED, explore="ts", constraints=0).guarantees().covered
 
 
-def test_a_coarse_factorisation_is_violated():
+def test_a_coarse_factorisation_violates_the_exact_kernel():
     phi = sb.theory.features(ONE_ARM.kernel, ONE_ARM.arms, tolerance=0.1)
     ledger = examples_of.policy(ONE_ARM, factors=[phi]).guarantees(ONE_ARM)
     assert status(ledger)["kernel kept whole"] == VIOLATED
 
 
-def test_the_constants_can_be_read():
+def test_a_ledger_holds_the_constants_of_the_condition():
     constants = examples_of.policy(ONE_ARM, explore="rand").guarantees(ONE_ARM).constants
     assert set(constants) == {"p_1", "p_2", "p_3", "p_4", "C'", "c1", "c2", "gamma_T"}
     assert constants["p_1"] == 0.1
@@ -183,10 +183,10 @@ def test_the_constants_can_be_read():
     assert len(constants["c1"]) == len(constants["c2"]) == 2
 
 
-def test_too_little_confidence_leaves_no_bound():
+def test_a_failure_probability_above_one_half_leaves_no_bound():
     ledger = examples_of.policy(ONE_ARM, explore="rand", confidence=0.6).guarantees(ONE_ARM)
     assert not ledger.covered
-    assert "leaves no probability" in ledger.why_not
+    assert "confidence = 0.6 is too large" in ledger.why_not
 
 
 class Coin:
@@ -197,7 +197,7 @@ class Coin:
         return belief.mean + width * (draws.uniform < 0.5) * belief.std
 
 
-def test_your_own_exploration_is_covered_on_evidence():
+def test_a_users_exploration_is_covered_on_monte_carlo_evidence():
     ledger = examples_of.policy(ONE_ARM, explore=Coin(), explore_cost="rand").guarantees(ONE_ARM)
     assert ledger.covered
     assert np.isfinite(ledger.bound.regret)
@@ -206,36 +206,36 @@ def test_your_own_exploration_is_covered_on_evidence():
     assert status(ledger)["draws independent"] == GIVEN
 
 
-def test_doubling_adds_its_runs_up():
+def test_the_bound_of_doubling_is_the_sum_over_its_runs():
     policy = examples_of.policy(ONE_ARM, horizon=100)
-    whole = sb.Doubling(policy).guarantees(ONE_ARM, runs=2)
-    parts = [policy.replace(horizon=T).guarantees(ONE_ARM).bound for T in (100, 200)]
-    assert whole.bound.regret == pytest.approx(sum(part.regret for part in parts))
-    assert whole.bound.probability == pytest.approx(0.8)
-    assert whole.horizon == 300
+    total = sb.Doubling(policy).guarantees(ONE_ARM, runs=2)
+    runs = [policy.replace(horizon=T).guarantees(ONE_ARM).bound for T in (100, 200)]
+    assert total.bound.regret == pytest.approx(sum(bound.regret for bound in runs))
+    assert total.bound.probability == pytest.approx(0.8)
+    assert total.horizon == 300
     greedy = sb.Doubling(policy.replace(explore="greedy")).guarantees(ONE_ARM)
     assert not greedy.covered
     assert greedy.policy == "Doubling of CKB with Greedy"
-    many = sb.Doubling(policy).guarantees(ONE_ARM, runs=11)  # 1 - 11 * 0.1 < 0
-    assert not many.covered
-    assert "leave no probability" in many.why_not
+    too_long = sb.Doubling(policy).guarantees(ONE_ARM, runs=11)  # 1 - 11 * 0.1 < 0
+    assert not too_long.covered
+    assert "11 runs add up to 1 or more" in too_long.why_not
 
 
-def test_other_policies_say_that_nothing_is_worked_out_for_them():
+def test_the_ledger_of_a_baseline_says_that_no_bound_is_computed():
     ledger = examples_of.POLICIES["RPOL"].guarantees()
     assert not ledger.covered
-    assert "no theorem for RPOL" in str(ledger)
+    assert "no bound for RPOL" in str(ledger)
 
 
-def test_it_prints_within_eighty_columns_and_exports_to_json():
+def test_a_ledger_prints_within_eighty_columns_and_exports_to_json():
     for settings in ({}, {"explore": "ts"}, {"explore": "greedy"}, {"dual": "queue"}, {"rho": 0.1}):
         ledger = examples_of.policy(MIXED, **settings).guarantees(MIXED)
         text = str(ledger)
         assert max(map(len, text.splitlines())) <= 80
         assert ("NOT COVERED" in text) != ledger.covered
-        found = json.loads(ledger.to_json())
-        assert found["covered"] == ledger.covered
-        assert len(found["rows"]) == len(ledger.rows)
+        exported = json.loads(ledger.to_json())
+        assert exported["covered"] == ledger.covered
+        assert len(exported["rows"]) == len(ledger.rows)
 
 
 def test_a_bound_beyond_the_trivial_one_is_called_void():
@@ -243,15 +243,15 @@ def test_a_bound_beyond_the_trivial_one_is_called_void():
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_the_norm_on_the_arms_is_the_functions(seed):
+def test_the_norm_on_the_arms_is_the_norm_of_the_function(seed):
     problem = examples_of.problem(seed=seed, arms=60)
     phi = examples_of.policy(problem).model.factors[0]
-    norm, missed = norm_on_arms(phi, problem.reward)
+    norm, error = norm_on_arms(phi, problem.reward)
     assert norm == pytest.approx(problem.reward_bound, rel=1e-6)
-    assert missed < 1e-9
+    assert error < 1e-9
 
 
-def test_the_norm_by_hand():
+def test_the_norm_on_two_arms_by_hand():
     phi = sb.theory.features(sb.Linear(), np.array([[0.6, 0.0], [0.0, 0.8]]))
     assert norm_on_arms(phi, np.array([0.3, 0.8]))[0] == pytest.approx(np.hypot(0.5, 1.0))
 

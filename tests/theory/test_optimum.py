@@ -12,7 +12,7 @@ from softbandit.theory.optimum import largest_margin, optimal_dual, slater_condi
 
 
 def best_pair(f, g):
-    """max over all mixtures of at most two arms with E[g] <= 0: where one constraint binds, g is 0."""
+    """Maximise over all mixtures of at most two arms with E[g] <= 0; if two are mixed, E[g] = 0."""
     best = f[g <= 0].max(initial=-np.inf)
     for i, j in itertools.permutations(range(len(f)), 2):
         if g[i] < 0 < g[j]:
@@ -22,7 +22,7 @@ def best_pair(f, g):
 
 
 def best_vertex(f, g):
-    """Brute force for m constraints: every basis of the program, slacks included."""
+    """Maximise by brute force for m constraints: over every basis of the program, slacks included."""
     n, m = g.shape
     A = np.block([[g.T, np.eye(m)], [np.ones((1, n)), np.zeros((1, m))]])
     b = np.r_[np.zeros(m), 1.0]
@@ -69,7 +69,7 @@ def test_the_optimum_of_two_constraints_is_the_best_vertex(f, g):
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_on_synthetic_problems(seed):
+def test_the_optimum_of_a_synthetic_problem_is_the_best_pair(seed):
     problem = examples_of.problem(seed=seed, arms=100)
     optimum = sb.randomized_optimum(problem.reward, problem.cost)
     assert optimum.value == pytest.approx(best_pair(problem.reward, problem.cost), rel=1e-10)
@@ -77,14 +77,14 @@ def test_on_synthetic_problems(seed):
 
 
 @pytest.mark.parametrize("scale", [1e-12, 1.0, 1e12])
-def test_units_do_not_matter(scale):
+def test_the_optimum_scales_with_the_reward_and_not_with_the_cost(scale):
     problem = examples_of.problem(seed=4, arms=100)
     base = sb.randomized_optimum(problem.reward, problem.cost).value
     assert sb.randomized_optimum(scale * problem.reward, problem.cost).value == pytest.approx(scale * base, rel=1e-9)
     assert sb.randomized_optimum(problem.reward, scale * problem.cost).value == pytest.approx(base, rel=1e-9)
 
 
-def test_costs_of_very_different_size():
+def test_the_optimum_is_right_for_costs_of_very_different_size():
     assert sb.randomized_optimum([0.0, 1.0, -5.0], [-1e-3, 2e-3, 1e9]).value == pytest.approx(1 / 3)
     with pytest.raises(sb.InfeasibleError):
         sb.randomized_optimum([0.0, 1.0, 2.0], [1e-9, 1.0, 2.0])
@@ -106,19 +106,19 @@ def test_without_constraints_the_best_arm_is_the_optimum():
     ("reward", "cost"),
     [([1.0, 2.0], [1.0]), ([1.0, np.nan], [0.0, 0.0]), ([1.0], [np.inf]), ([], []), ([1.0], [[[0.0]]])],
 )
-def test_bad_functions_are_refused(reward, cost):
+def test_the_optimum_refuses_functions_that_are_not_finite_or_do_not_match(reward, cost):
     with pytest.raises(sb.ArgumentError, match="expected.*got"):
         sb.randomized_optimum(reward, cost)
 
 
-def test_one_constraint_needs_only_its_lowest_arm():
+def test_the_largest_margin_of_one_constraint_is_at_its_lowest_arm():
     margin, weights = largest_margin(np.array([[0.3], [-0.7], [-0.2]]))
     assert margin == 0.7
     np.testing.assert_array_equal(weights, [0, 1, 0])
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_two_constraints_agree_with_a_search_over_pairs(seed):
+def test_the_largest_margin_of_two_constraints_is_that_of_the_best_pair(seed):
     g = np.random.default_rng(seed).standard_normal((7, 2))
     best = -np.inf
     for i, j in itertools.product(range(7), repeat=2):
@@ -139,7 +139,7 @@ def test_an_infeasible_problem_has_a_negative_margin():
 
 @pytest.mark.parametrize("constraints", [1, 2, 3])
 @pytest.mark.parametrize("seed", range(8))
-def test_the_dual_has_the_value_of_the_primal_and_the_theorys_bound(seed, constraints):
+def test_the_optimal_dual_has_the_primal_value_and_obeys_slaters_bound(seed, constraints):
     problem = examples_of.problem(seed=seed, constraints=constraints)
     f, g = problem.reward, problem.costs
     dual, optimum = optimal_dual(f, g), sb.randomized_optimum(f, g)
@@ -150,7 +150,7 @@ def test_the_dual_has_the_value_of_the_primal_and_the_theorys_bound(seed, constr
 
 
 @given(values, values)
-def test_the_dual_of_one_constraint_by_search(f, g):
+def test_the_optimal_dual_of_one_constraint_is_the_best_crossing(f, g):
     """D(phi) = max_x f - phi g is convex and piecewise linear: its minimum is at a crossing of two lines."""
     if g.min() >= 0:
         with pytest.raises(sb.InfeasibleError, match="Slater"):
@@ -164,15 +164,15 @@ def test_the_dual_of_one_constraint_by_search(f, g):
     assert optimal_dual(f, g).value == pytest.approx(best, abs=1e-8)
 
 
-def test_without_slater_the_error_names_the_constraint():
+def test_the_error_without_slaters_condition_names_the_constraint():
     with pytest.raises(sb.InfeasibleError, match=r"Slater.*E\[g_0\] = 1.*Relax constraint 0"):
         slater_condition(np.array([[1.0, -1.0], [1.0, 2.0]]))
     with pytest.raises(sb.InfeasibleError, match=r"E\[g_0\] = 0"):
         slater_condition(np.array([0.0, 1.0]))
 
 
-def test_one_best_arm_of_very_many_takes_no_square():
-    """A million arms: n^2 numbers would be 8 TB."""
+def test_a_million_arms_need_no_square_matrix():
+    """n^2 numbers would be 8 TB."""
     f = np.linspace(0, 1, 1_000_000)
     optimum, margin = sb.randomized_optimum(f, -np.ones_like(f)), largest_margin(-f[:, None])
     assert (optimum.value, optimum.weights[-1], optimum.weights.sum()) == (1, 1, 1)

@@ -1,6 +1,6 @@
 """The paper's theory as numbers: information gain, optimum and dual, bounds, certificates, the ledger.
 
-`policy.guarantees(problem)` puts them together; these are the parts.
+`guarantees(policy, problem)` puts them together; these are the parts.
 """
 
 from softbandit.gp.pivoted_cholesky import Features, features

@@ -1,25 +1,25 @@
-"""The assumptions behind a guarantee, one function each: how it stands, and by what number."""
+"""The assumptions behind CKB's guarantee: one function per row of the ledger, which returns status and evidence."""
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
 from softbandit.backend.shapes import Floats
 from softbandit.gp.pivoted_cholesky import Features
 from softbandit.model.explorations import Exploration
+from softbandit.policies.ckb import CKB
 from softbandit.theory.certificates import CLOSED_FORMS
 from softbandit.theory.optimum import largest_margin
 
 GIVEN, VERIFIED, VIOLATED, UNKNOWN = "given", "verified", "violated", "unknown"
-EXACT = 1e-9  # what the factors of a kernel may miss
-SLIGHT = 1e-6  # relative: what rounding may do to a norm or a margin
+EXACT = 1e-9  # the largest error of a factorised kernel that counts as none
+SLIGHT = 1e-6  # relative: the largest rounding error of a norm or a margin
 
 
 class Truth(Protocol):
-    """What a problem knows: enough to verify assumptions on it."""
+    """A problem whose functions are known, so that assumptions can be verified on it."""
 
     @property
     def arms(self) -> Floats: ...
@@ -31,32 +31,6 @@ class Truth(Protocol):
     def sub_gaussian(self) -> float: ...
 
 
-@dataclass(frozen=True, eq=False)
-class Subject:
-    """A policy, as far as its guarantee goes. Lists over outputs have the reward first, then each cost."""
-
-    name: str
-    arms: Floats
-    horizon: int
-    bound: Floats
-    noise: Floats
-    regularisation: Floats
-    features: Sequence[Features]
-    explorations: Sequence[Exploration]
-    confidence: float
-    width: Any  # "theory", or the user's own
-    width_scale: float
-    projected: bool  # the dual is that of Algorithm 1
-    slater: float | None
-    slack: float
-    rho: float
-    V: Floats
-
-    @property
-    def built_in(self) -> bool:
-        return all(type(each) in CLOSED_FORMS for each in self.explorations)
-
-
 @dataclass(frozen=True)
 class Row:
     assumption: str
@@ -65,113 +39,132 @@ class Row:
 
 
 def norm_on_arms(features: Features, values: Floats) -> tuple[float, float]:
-    """The norm of the smallest function with these values on the arms, and the share of them it misses."""
+    """Return the norm of the smallest function with these values on the arms, and its largest relative error there."""
     weights, *_ = np.linalg.lstsq(features.phi, values, rcond=None)
-    missed = np.abs(features.phi @ weights - values).max() / max(np.abs(values).max(), np.finfo(float).tiny)
-    return float(np.linalg.norm(weights)), float(missed)
+    error = np.abs(features.phi @ weights - values).max() / max(np.abs(values).max(), np.finfo(float).tiny)
+    return float(np.linalg.norm(weights)), float(error)
 
 
-def norm_rows(s: Subject, problem: Truth | None) -> list[Row]:
-    names = ["norm of f <= B"] + [
-        f"norm of g_{i} <= G_{i}" if len(s.V) > 1 else "norm of g <= G" for i in range(len(s.V))
-    ]
+def features_per_output(policy: CKB) -> list[Features]:
+    return [group.features for group, _ in policy.model.by_output()]
+
+
+def lambda_per_output(policy: CKB) -> Floats:
+    return np.array([group.regularisation for group, _ in policy.model.by_output()])
+
+
+def exploration_per_output(policy: CKB) -> list[Exploration]:
+    return [exploration for _, exploration in policy.model.by_output()]
+
+
+def _checked(assumption: str, holds: bool, detail: str) -> Row:
+    return Row(assumption, VERIFIED if holds else VIOLATED, detail)
+
+
+def norm_rows(policy: CKB, problem: Truth | None) -> list[Row]:
+    bounds, m = policy.bounds[:, 0], policy.constraints
+    costs = [f"norm of g_{i} <= G_{i}" for i in range(m)] if m > 1 else ["norm of g <= G"] * m
+    names = ["norm of f <= B", *costs]
     if problem is None:
-        return [Row(name, GIVEN, f"{bound:.4g}") for name, bound in zip(names, s.bound, strict=True)]
-    rows = []
-    functions = [problem.reward, *problem.costs.T]
-    for name, bound, phi, values in zip(names, s.bound, s.features, functions, strict=False):
-        norm, missed = norm_on_arms(phi, values)
-        if missed > SLIGHT:
-            rows.append(Row(name, VIOLATED, f"the function is not in the kernel's space (misses {missed:.1e} of it)"))
-        else:
-            status = VERIFIED if norm <= bound * (1 + SLIGHT) else VIOLATED
-            rows.append(Row(name, status, f"{norm:.4g} against {bound:.4g}"))
-    return rows
+        return [Row(name, GIVEN, f"{bound:.4g}") for name, bound in zip(names, bounds, strict=True)]
+    functions = [problem.reward, *problem.costs.T]  # a policy without constraints ignores the costs
+    per_output = zip(names, bounds, features_per_output(policy), functions, strict=False)
+    return [_norm_row(name, bound, phi, values) for name, bound, phi, values in per_output]
 
 
-def kernel_row(s: Subject) -> Row:
-    return Row("k(x, x) <= 1", VERIFIED, f"at most {max(float(phi.diag.max()) for phi in s.features):.4g}")
+def _norm_row(name: str, bound: float, phi: Features, values: Floats) -> Row:
+    norm, error = norm_on_arms(phi, values)
+    if error > SLIGHT:
+        return Row(name, VIOLATED, f"the function is not in the kernel's space (relative error {error:.1e})")
+    return _checked(name, norm <= bound * (1 + SLIGHT), f"{norm:.4g} against {bound:.4g}")
 
 
-def factorised_row(s: Subject) -> Row:
-    most = max(phi.residual for phi in s.features)
-    if most <= EXACT:
-        return Row("kernel kept whole", VERIFIED, f"its factors miss less than {EXACT:g}")
-    return Row("kernel kept whole", VIOLATED, f"its factors miss up to {most:.1e}")
+def kernel_row(policy: CKB) -> Row:
+    largest = max(float(phi.diag.max()) for phi in features_per_output(policy))
+    return Row("k(x, x) <= 1", VERIFIED, f"at most {largest:.4g}")
 
 
-def noise_row(s: Subject, problem: Truth | None) -> Row:
-    scales = ", ".join(f"{R:.4g}" for R in (s.noise if np.ptp(s.noise) else s.noise[:1]))
+def factorised_row(policy: CKB) -> Row:
+    error = max(phi.residual for phi in features_per_output(policy))
+    detail = f"factorisation error below {EXACT:g}" if error <= EXACT else f"factorisation error up to {error:.1e}"
+    return _checked("kernel kept whole", error <= EXACT, detail)
+
+
+def setting_rows(policy: CKB, problem: Truth | None) -> list[Row]:
+    """Return the rows that are the same on arms and on a space."""
+    horizon = Row("at most T rounds", GIVEN, f"T = {policy.horizon:,}")
+    least = float(lambda_per_output(policy).min())
+    regularisation = _checked("lambda >= 1", least >= 1, f"{least:.6g}")
+    return [noise_row(policy, problem), regularisation, width_row(policy), horizon, independence_row(policy)]
+
+
+def noise_row(policy: CKB, problem: Truth | None) -> Row:
+    noise = policy.model.noise
+    scales = ", ".join(f"{R:.4g}" for R in (noise if np.ptp(noise) else noise[:1]))
     if problem is None:
         return Row("noise R-sub-Gaussian", GIVEN, f"R = {scales}")
     scale = problem.sub_gaussian
-    status = VERIFIED if scale <= float(s.noise.min()) * (1 + SLIGHT) else VIOLATED
-    return Row("noise R-sub-Gaussian", status, f"scale {scale:.4g} against R = {scales}")
+    holds = scale <= float(noise.min()) * (1 + SLIGHT)
+    return _checked("noise R-sub-Gaussian", holds, f"scale {scale:.4g} against R = {scales}")
 
 
-def regularisation_row(s: Subject) -> Row:
-    least = float(s.regularisation.min())
-    return Row("lambda >= 1", VERIFIED if least >= 1 else VIOLATED, f"{least:.6g}")
+def width_row(policy: CKB) -> Row:
+    name, width, scale = "width at least beta_t", policy.width, policy.width_scale
+    if isinstance(width, str):
+        return _checked(name, scale >= 1, f"{scale:g} x the theory's")
+    bounds = policy.bounds[:, 0]
+    beta_1 = bounds + policy.model.noise * math.sqrt(2 * (1 + math.log(len(bounds) / policy.confidence)))
+    if not callable(width) and np.any(scale * np.asarray(width, dtype=float) < beta_1):
+        return Row(name, VIOLATED, f"your width is below beta_1 = {beta_1.min():.4g}")
+    return Row(name, UNKNOWN, "the width is your own; the theory's is width='theory'")
 
 
-def width_row(s: Subject) -> Row:
-    name = "width at least beta_t"
-    if isinstance(s.width, str):
-        status = VERIFIED if s.width_scale >= 1 else VIOLATED
-        return Row(name, status, f"{s.width_scale:g} x the theory's")
-    first = s.bound + s.noise * math.sqrt(2 * (1 + math.log(len(s.bound) / s.confidence)))  # beta_1
-    if not callable(s.width) and np.any(s.width_scale * np.asarray(s.width, dtype=float) < first):
-        return Row(name, VIOLATED, f"yours is below beta_1 = {first.min():.4g}")
-    return Row(name, UNKNOWN, "it is your own: the theory's is width='theory'")
-
-
-def independence_row(s: Subject) -> Row:
-    if s.built_in:
+def independence_row(policy: CKB) -> Row:
+    if all(type(exploration) in CLOSED_FORMS for exploration in exploration_per_output(policy)):
         return Row("draws independent", VERIFIED, "every output has its own")
     return Row("draws independent", GIVEN, "your exploration must not share draws between outputs")
 
 
-def slater_row(s: Subject, problem: Truth | None) -> Row:
-    name = "Slater's condition"
+def constraint_rows(policy: CKB, problem: Truth | None, price: float | None) -> list[Row]:
+    """Return the rows of a policy with constraints; `price` is the largest optimal dual, if known."""
+    if not policy.constraints:
+        return []
+    projected = policy.dual == "projected"
+    rule = "projected to [0, rho]" if projected else "a virtual queue, for which the paper states no theorem"
+    return [slater_row(policy, problem), cap_row(policy, price), _checked("dual of Algorithm 1", projected, rule)]
+
+
+def slater_row(policy: CKB, problem: Truth | None) -> Row:
+    name, delta = "Slater's condition", policy.slater
     if problem is None:
-        return (
-            Row(name, UNKNOWN, "no slater given") if s.slater is None else Row(name, GIVEN, f"delta = {s.slater:.4g}")
-        )
+        return Row(name, UNKNOWN, "no slater given") if delta is None else Row(name, GIVEN, f"delta = {delta:.4g}")
     margin = largest_margin(problem.costs).margin
-    if margin <= s.slack:
+    if margin <= policy.slack:
         return Row(name, VIOLATED, f"no mixture of arms has every cost below -slack: the best margin is {margin:.4g}")
-    if s.slater is None:
+    if delta is None:
         return Row(name, VERIFIED, f"margin {margin:.4g}")
-    status = VERIFIED if margin >= s.slater * (1 - SLIGHT) else VIOLATED
-    return Row(name, status, f"margin {margin:.4g} against delta = {s.slater:.4g}")
+    return _checked(name, margin >= delta * (1 - SLIGHT), f"margin {margin:.4g} against delta = {delta:.4g}")
 
 
-def dual_bound(s: Subject) -> float:
-    """2 B / (delta - epsilon): Slater's bound on the optimal dual of the tightened problem."""
-    return 2 * float(s.bound[0]) / (s.slater - s.slack) if s.slater is not None else math.inf
+def dual_bound(policy: CKB) -> float:
+    """Return 2 B / (delta - epsilon), Slater's bound on the optimal dual of the tightened problem."""
+    return math.inf if policy.slater is None else 2 * float(policy.bounds[0, 0]) / (policy.slater - policy.slack)
 
 
-def cap_row(s: Subject, price: float | None) -> Row:
-    """rho > phi* makes the violation bound finite; rho >= 2 phi* gives the paper's constant."""
-    name = "rho above phi*"
+def cap_row(policy: CKB, price: float | None) -> Row:
+    """Check the cap: rho > phi* makes the violation bound finite; rho >= 2 phi* gives the paper's constant."""
+    name, rho = "rho above phi*", float(policy.rho or 0.0)
     if price is not None:
-        note = "" if s.rho >= 2 * price * (1 - SLIGHT) else ", less than twice it"
-        return Row(name, VERIFIED if s.rho > price else VIOLATED, f"rho = {s.rho:.4g}, phi* = {price:.4g}{note}")
-    most = dual_bound(s)
-    if not math.isfinite(most):
+        note = "" if rho >= 2 * price * (1 - SLIGHT) else ", less than twice it"
+        return _checked(name, rho > price, f"rho = {rho:.4g}, phi* = {price:.4g}{note}")
+    largest = dual_bound(policy)
+    if not math.isfinite(largest):
         return Row(name, UNKNOWN, "phi* is not known without slater")
-    status = VERIFIED if s.rho > most else UNKNOWN
-    note = "" if s.rho > most else "; pass rho above it"
-    return Row(name, status, f"rho = {s.rho:.4g}, phi* at most 2 B / (delta - slack) = {most:.4g}{note}")
-
-
-def dual_row(s: Subject) -> Row:
-    if s.projected:
-        return Row("dual of Algorithm 1", VERIFIED, "projected to [0, rho]")
-    return Row("dual of Algorithm 1", VIOLATED, "a virtual queue, for which the paper states no theorem")
+    status, note = (VERIFIED, "") if rho > largest else (UNKNOWN, "; pass rho above it")
+    return Row(name, status, f"rho = {rho:.4g}, phi* at most 2 B / (delta - slack) = {largest:.4g}{note}")
 
 
 def one_arm_row(one_arm: bool | None) -> Row:
-    status = UNKNOWN if one_arm is None else VERIFIED if one_arm else VIOLATED
-    detail = {None: "pass the problem to see", True: "it does", False: "it mixes several arms"}[one_arm]
-    return Row("pi* sits on one arm", status, detail)
+    if one_arm is None:
+        return Row("pi* sits on one arm", UNKNOWN, "pass the problem to check it")
+    return _checked("pi* sits on one arm", one_arm, "it does" if one_arm else "it mixes several arms")

@@ -1,8 +1,8 @@
 """Theorems 1 and 2 of the paper as numbers: bounds on R_+(T) and V(T) with every constant.
 
-docs/theory.md derives them step by step. With one phi_i, V_i and G_i for each of m
-constraints, slack epsilon, c = (c1 + c2) the reach of the estimates in units of sigma,
-and S = sum_t sigma_{t-1}(x_t), both theorems bound a sum T1 + T2 <= chi(phi), whence
+docs/theory.md derives them step by step. Let m constraints have one phi_i, V_i and G_i each,
+epsilon be the slack, c = c1 + c2 the largest deviation of the estimates in units of sigma,
+and S = sum_t sigma_{t-1}(x_t). Both theorems bound a sum T1 + T2 <= chi(phi), and then
 
     R_+(T) <= chi(0) + sum_i T (G_i + eps)^2 / 2 V_i + 2 B T eps / delta
     V_i(T) <= [(chi(rho) + sum_i (V_i rho^2 / 2 + T (G_i + eps)^2 / 2 V_i)) / (rho - phi*) - T eps]_+
@@ -23,12 +23,12 @@ from softbandit.theory.certificates import SATISFIED, Condition
 
 @dataclass(frozen=True, eq=False)
 class Setting:
-    """What the theorems speak of. Arrays over outputs have the reward first, then each cost."""
+    """The quantities in the theorems. Arrays over outputs have the reward first, then each cost."""
 
     horizon: int  # T
     bound: Floats  # (1 + m,): B, G_1, ..., G_m
     noise: Floats  # (1 + m,)
-    gain: Floats  # (1 + m,): at least gamma_T of each output
+    gain: Floats  # (1 + m,): upper bounds on gamma_T of each output
     regularisation: Floats  # (1 + m,): lambda
     confidence: float  # alpha
     width_scale: float  # at least 1: the factor on beta_t
@@ -36,7 +36,7 @@ class Setting:
     slack: float  # epsilon
     rho: float
     V: Floats  # (m,)
-    dual_bound: float  # at least max_i phi*_i of the tightened problem; 2 B / (delta - epsilon) always is
+    dual_bound: float  # >= max_i phi*_i of the tightened problem, such as 2 B / (delta - epsilon)
 
     def __post_init__(self) -> None:
         checked_confidence(self.confidence)
@@ -54,7 +54,7 @@ class Setting:
 
     @property
     def deviation_sum(self) -> Floats:
-        """At least sum_t sigma_{t-1}(x_t) for each output.
+        """Upper bounds on sum_t sigma_{t-1}(x_t) of each output.
 
         By Cauchy-Schwarz and s <= ln(1 + s / lambda) / ln(1 + 1 / lambda) for s in [0, 1]:
         sqrt(T sum sigma^2) <= sqrt(2 T gamma_T / ln(1 + 1 / lambda)), and never above T.
@@ -64,7 +64,7 @@ class Setting:
 
 
 class Bound(NamedTuple):
-    """R_+(T) <= regret and V_i(T) <= violation for every i, together with that probability."""
+    """R_+(T) <= regret, and V_i(T) <= violation for every i: all together with at least that probability."""
 
     theorem: str
     probability: float
@@ -73,14 +73,14 @@ class Bound(NamedTuple):
 
 
 def theorem_1(setting: Setting) -> Bound:
-    """CKB-UCB (Theorem 3.3): the estimates are optimistic, so T1 <= 0."""
-    reach = (1 + setting.width_scale) * setting.beta * setting.deviation_sum
-    reward, costs = float(reach[0]), float(reach[1:].sum())
+    """Return the bound for CKB-UCB (Theorem 3.3): the estimates are optimistic, so T1 <= 0."""
+    deviation = (1 + setting.width_scale) * setting.beta * setting.deviation_sum
+    reward, costs = float(deviation[0]), float(deviation[1:].sum())
     return _bound("Theorem 3.3", 1 - setting.confidence, setting, reward, reward + setting.rho * costs)
 
 
 def theorem_2(setting: Setting, condition: Condition) -> Bound:
-    """CKB with explorations that satisfy the sufficient condition (Theorem 3.6).
+    """Return the bound for explorations that satisfy the sufficient condition (Theorem 3.6).
 
     T1 + T2 <= (c_f S_f + rho sum_i c_i S_i) / p_4 + D C' + M sqrt(2 T ln(2^m / alpha)), with
     D = 4 B + 4 rho sum_i G_i and M = D (1 + max_t p_2t) + (c_f + rho sum_i c_i) / p_4.
@@ -88,18 +88,18 @@ def theorem_2(setting: Setting, condition: Condition) -> Bound:
     if condition.verdict != SATISFIED:
         raise ArgumentError.of("condition", "one that is satisfied", condition.verdict, condition.reason + ".")
     T, m = setting.horizon, len(setting.V)
-    weight = np.append(1.0, np.full(m, setting.rho))  # of each output in the acquisition, at most
+    weight = np.append(1.0, np.full(m, setting.rho))  # the largest of each output in the acquisition
     c = setting.beta * (1 + condition.reach(T))
     D = 4 * float(weight @ setting.bound)
     M = D * (1 + condition.p_2(1)) + float(weight @ c) / condition.p_4
     chi = float(weight @ (c * setting.deviation_sum)) / condition.p_4 + D * condition.total(T)
-    # The martingale bound holds for one phi; it is needed for each corner of [0, rho]^m.
+    # The martingale bound holds for one phi; the proof needs it at every corner of [0, rho]^m.
     chi += M * math.sqrt(2 * T * (m * math.log(2) - math.log(setting.confidence)))
     return _bound("Theorem 3.6", 1 - 2 * setting.confidence - sum(condition.doubts), setting, chi, chi)
 
 
 def _bound(theorem: str, probability: float, s: Setting, chi_0: float, chi_rho: float) -> Bound:
-    """From T1 + T2 <= chi to regret (phi = 0) and violation (phi_i = rho where the sum is positive)."""
+    """Return what T1 + T2 <= chi implies for regret (phi = 0) and violation (each phi_i 0 or rho)."""
     T, B, G = s.horizon, float(s.bound[0]), s.bound[1:]
     step = float(np.sum(T * (G + s.slack) ** 2 / (2 * s.V)))
     regret = chi_0 + step + (2 * B * T * s.slack / s.slater if s.slack else 0.0)

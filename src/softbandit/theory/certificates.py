@@ -6,16 +6,15 @@ Three events, with h_t the estimate of one output and beta_t its theory width:
     E_conc   |h_t - mu| <= c2 sigma everywhere, in round t   P >= 1 - p_2t
     E_anti   h_t - mu >= c1 sigma at the arms of pi*         P >= p_3          (mirrored for a cost)
 
-The condition asks for p_3 > 0, 1 + 2 / (p_3 - p_2t) <= 1 / p_4 and sum_t p_2t <= C'. The
-first event is the width's business. For the other two each exploration has a `Law`: in
-closed form where it is known, else by Monte Carlo. (The paper states E_anti on average
+The condition requires p_3 > 0, 1 + 2 / (p_3 - p_2t) <= 1 / p_4 and sum_t p_2t <= C'. The
+first event depends on the width alone. For the other two each exploration has a `Law`: in
+closed form if one is known, else by Monte Carlo. (The paper states E_anti on average
 over pi*; the truncation that follows needs it at each arm. See docs/theory.md.)
 """
 
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -36,32 +35,32 @@ from softbandit.theory.sampling import sampled_law
 
 
 def law(exploration: Exploration, trial: Trial) -> Law:
-    """The law of an exploration's deviation: in closed form for the built-in ones, else by sampling.
+    """Return the law of an exploration's deviation: in closed form for the built-in ones, else by sampling.
 
     A subclass may do anything, so it is sampled too.
     """
-    known = CLOSED_FORMS.get(type(exploration))
-    found = known(exploration, trial) if known else None
-    return sampled_law(exploration, trial) if found is None else found
+    closed_form = CLOSED_FORMS.get(type(exploration))
+    return (closed_form and closed_form(exploration, trial)) or sampled_law(exploration, trial)
 
 
-def _ucb(exploration: Any, trial: Trial) -> Law:
+def _ucb(exploration: Exploration, trial: Trial) -> Law:
     p = float(trial.scale >= 1)
     return Law((p, p), lambda _: trial.scale, 0.0, sure=True)
 
 
-def _greedy(exploration: Any, trial: Trial) -> Law:
+def _greedy(exploration: Exploration, trial: Trial) -> Law:
     return Law((0.0, 0.0), lambda _: 0.0, 0.0, sure=True)
 
 
-def _thompson(exploration: Any, trial: Trial) -> Law:
-    """h_t(x) ~ N(mu, beta^2 sigma^2) at each of n arms; together by the union bound."""
+def _thompson(exploration: Exploration, trial: Trial) -> Law:
+    """Return the law of h_t(x) ~ N(mu, beta^2 sigma^2) at each of n arms; all together by the union bound."""
     n, p = len(trial.features.diag), upper_tail(_threshold(trial.scale))
     return Law((p, p), lambda q: trial.scale * math.sqrt(2 * math.log(n / q)), 0.0, sure=False, one_arm=True)
 
 
-def _rand_ucb(exploration: Any, trial: Trial) -> Law | None:
-    """One Z_t for all arms, so no union bound."""
+def _rand_ucb(exploration: Exploration, trial: Trial) -> Law | None:
+    """Return the law of one Z_t for all arms, which needs no union bound; None if Z_t is the user's."""
+    assert isinstance(exploration, RandUCB)
     distribution = exploration.distribution
     if type(distribution) is Gaussian:
         p = upper_tail(_threshold(trial.scale))
@@ -74,7 +73,7 @@ def _rand_ucb(exploration: Any, trial: Trial) -> Law | None:
     return None
 
 
-CLOSED_FORMS: dict[type, Callable[[Any, Trial], Law | None]] = {
+CLOSED_FORMS: dict[type, Callable[[Exploration, Trial], Law | None]] = {
     UCB: _ucb,
     Greedy: _greedy,
     Thompson: _thompson,
@@ -88,12 +87,12 @@ def _discrete(points: Floats, probability: Floats, trial: Trial) -> Law:
 
 
 def _threshold(scale: float) -> float:
-    """What Z must reach for scale Z >= 1."""
+    """Return the least Z with scale Z >= 1."""
     return 1 / scale if scale > 0 else math.inf
 
 
 def upper_tail(z: float) -> float:
-    """P(N(0, 1) >= z).    And P(|N(0, 1)| > z) <= exp(-z^2 / 2), which `reach` inverts."""
+    """Return P(N(0, 1) >= z). (The laws use P(|N(0, 1)| > z) <= exp(-z^2 / 2), which can be inverted.)"""
     return 0.5 * math.erfc(z / math.sqrt(2))
 
 
@@ -102,36 +101,36 @@ SATISFIED, FAILED, OPEN = "satisfied", "not satisfied", "not decided"
 
 @dataclass(frozen=True, eq=False)
 class Condition:
-    """The sufficient condition for a reward and m costs, and its constants where it is satisfied.
+    """The sufficient condition for a reward and m costs, with its constants if it is satisfied.
 
-    Where a deviation is not bounded, we take p_2t = p_3 / 2 t^2, which is below p_3 in every
-    round. (The paper's 2 / t^2 exceeds its p_3 = 0.0027 until t = 27.)
+    If a deviation is not bounded, p_2t = p_3 / 2 t^2, which is below p_3 in every round.
+    (The paper's 2 / t^2 exceeds its p_3 = 0.0027 until t = 27.)
     """
 
     laws: Sequence[Law]
     verdict: str
     reason: str
-    doubts: Sequence[float] = ()  # with which sampled laws may be wrong
+    doubts: Sequence[float] = ()  # the probability that each sampled law is wrong
 
     @property
     def p_3(self) -> float:
-        """At most P(E_anti): the outputs' draws are independent."""
+        """A lower bound on P(E_anti): the outputs' draws are independent."""
         return math.prod(law.anti[0] for law in self.laws)
 
     def p_2(self, t: int) -> float:
-        """At least P(not E_conc) in round t."""
-        return self._left_over + (0.0 if self._sure else self.p_3 / (2 * t * t))
+        """Return an upper bound on P(not E_conc) in round t."""
+        return self._undecided + (0.0 if self._sure else self.p_3 / (2 * t * t))
 
     def total(self, T: int) -> float:
-        """C', at least the sum of p_2t over T rounds; of sampled laws it grows with T."""
-        return T * self._left_over + (0.0 if self._sure else self.p_3 * math.pi**2 / 12)
+        """Return C', an upper bound on the sum of p_2t over T rounds; for sampled laws it grows with T."""
+        return T * self._undecided + (0.0 if self._sure else self.p_3 * math.pi**2 / 12)
 
     @property
     def p_4(self) -> float:
         return 1 / (1 + 2 / (self.p_3 - self.p_2(1)))
 
     def reach(self, T: int) -> Floats:
-        """c2 / beta_t of each output, for all rounds up to T."""
+        """Return c2 / beta_t of each output, for all rounds up to T."""
         share = self.p_3 / (2 * T * T) / max(1, sum(not law.sure for law in self.laws))
         return np.array([law.reach(law.least + share) for law in self.laws])
 
@@ -140,45 +139,42 @@ class Condition:
         return all(law.sure for law in self.laws)
 
     @property
-    def _left_over(self) -> float:
-        """What sampling cannot exclude, in any round."""
+    def _undecided(self) -> float:
+        """The probability of a larger deviation that sampling cannot exclude, in any round."""
         return sum(law.least for law in self.laws)
 
 
 def certify(explorations: Sequence[Exploration], trials: Sequence[Trial], one_arm: bool | None = None) -> Condition:
-    """Whether explorations of reward and costs satisfy the sufficient condition together.
+    """Decide whether explorations of reward and costs satisfy the sufficient condition together.
 
     `one_arm`: whether pi* is known to sit on one arm, which Thompson sampling needs.
     """
     if len(explorations) != len(trials):
         raise ArgumentError.of("trials", f"one for each of {len(explorations)} explorations", len(trials), "Pair them.")
     if not explorations:
-        raise ArgumentError.of("explorations", "at least the reward's", explorations, "Pass one for each output.")
-    known: dict[tuple[int, int], Law] = {}
-    for each, trial in zip(explorations, trials, strict=True):
-        if (id(each), id(trial)) not in known:
-            known[id(each), id(trial)] = law(each, trial)
-    laws = [known[id(each), id(trial)] for each, trial in zip(explorations, trials, strict=True)]
-    doubts = [trial.doubt for each, trial in zip(laws, trials, strict=True) if each.sampled]
+        raise ArgumentError.of("explorations", "at least the reward's", explorations, "Pass one per output.")
+    laws = [law(exploration, trial) for exploration, trial in zip(explorations, trials, strict=True)]
+    doubts = [trial.doubt for law, trial in zip(laws, trials, strict=True) if law.sampled]
     return Condition(laws, *_verdict(laws, trials[0].scale, one_arm), doubts)
 
 
 def _verdict(laws: Sequence[Law], scale: float, one_arm: bool | None) -> tuple[str, str]:
+    """Return the verdict, and the inequality that decides it."""
     condition = Condition(laws, "", "")
-    low, high = condition.p_3, math.prod(law.anti[1] for law in laws)
+    p_3, largest_p_3 = condition.p_3, math.prod(law.anti[1] for law in laws)
     for law in laws:
         if law.anti[1] <= (USABLE if law.sampled else 0.0):
-            much = f"at most {law.anti[1]:.1e}, too small to use" if law.sampled else "0"
-            return FAILED, f"P(E_anti) >= p_3 > 0 fails: for one output it is {much}"
+            probability = f"at most {law.anti[1]:.1e}, too small to use" if law.sampled else "0"
+            return FAILED, f"P(E_anti) >= p_3 > 0 fails: for one output it is {probability}"
     if scale < 1:
-        formally = f"; formally p_3 = {low:.1e} > 0, but the bound is void" if low > 0 else ""
-        return FAILED, f"c1 = beta_t asks for the theory's width, and this is {scale:g} of it{formally}"
+        formally = f"; formally p_3 = {p_3:.1e} > 0, but the bound is void" if p_3 > 0 else ""
+        return FAILED, f"c1 = beta_t requires the theory's width, and this one is {scale:g} of it{formally}"
     if any(law.one_arm for law in laws) and not one_arm:
-        how = "it mixes several" if one_arm is False else "not known here"
-        return OPEN, f"P(E_anti) of this exploration is known only where pi* sits on one arm: {how}"
+        obstacle = "it mixes several" if one_arm is False else "not known here"
+        return OPEN, f"P(E_anti) of this exploration is known only if pi* sits on one arm: {obstacle}"
     p_2, sampled = condition.p_2(1), any(law.sampled for law in laws)
-    if p_2 < low:
+    if p_2 < p_3:
         falling = " / t^2" if p_2 and not sampled else ""
         evidence = ", on Monte Carlo evidence" if sampled else ""
-        return SATISFIED, f"p_3 = {low:.3g} > p_2t = {p_2:.2g}{falling}{evidence}"
-    return OPEN, f"p_3 > p_2t is open: p_3 in [{low:.2g}, {high:.2g}], p_2t at most {p_2:.2g}"
+        return SATISFIED, f"p_3 = {p_3:.3g} > p_2t = {p_2:.2g}{falling}{evidence}"
+    return OPEN, f"p_3 > p_2t is open: p_3 in [{p_3:.2g}, {largest_p_3:.2g}], p_2t at most {p_2:.2g}"

@@ -1,8 +1,9 @@
 """Linear programs over mixtures of arms: the optimum pi*, its dual phi*, and Slater's margin delta."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from softbandit import validation
 from softbandit.backend.shapes import Floats
@@ -13,11 +14,11 @@ class Optimum(NamedTuple):
     """The best mixture of arms, pi*, and its expected reward."""
 
     value: float
-    weights: Floats  # (n,), at most m + 1 of them positive (m + the number of contexts)
+    weights: Floats  # (n,), at most m + 1 of them positive (with contexts, m + their number)
 
 
 class OptimalDual(NamedTuple):
-    """phi* = argmin over phi >= 0 of max_x f(x) - phi . g(x), and that minimum, which is E_pi*[f]."""
+    """phi* = argmin over phi >= 0 of max_x f(x) - phi . g(x), and the minimum, which equals E_pi*[f]."""
 
     price: Floats  # (m,)
     value: float
@@ -30,11 +31,11 @@ class Slater(NamedTuple):
     weights: Floats
 
 
-def randomized_optimum(reward: Floats, cost: Floats, contexts: Any = None) -> Optimum:
-    """max E_pi[f] subject to E_pi[g_i] <= 0, over mixtures pi of the arms.
+def randomized_optimum(reward: Floats, cost: Floats, contexts: ArrayLike | None = None) -> Optimum:
+    """Maximise E_pi[f] subject to E_pi[g_i] <= 0, over mixtures pi of the arms.
 
-    `cost` is (n,) for one constraint, or (n, m). With `contexts` (n,), the context that each arm
-    belongs to, pi must give every context the same weight.
+    `cost` is (n,) for one constraint, or (n, m). `contexts` (n,) is the context of each arm, if
+    there are several: pi must then give every context the same weight.
 
     >>> randomized_optimum([0.0, 1.0], [-1.0, 3.0])
     Optimum(value=0.25, weights=array([0.75, 0.25]))
@@ -43,35 +44,35 @@ def randomized_optimum(reward: Floats, cost: Floats, contexts: Any = None) -> Op
     if contexts is not None:
         if np.shape(contexts) != f.shape:
             got = Description(f"shape {np.shape(contexts)}")
-            raise ArgumentError.of("contexts", f"one for each of {len(f)} arms", got, "Check the shape.")
+            raise ArgumentError.of("contexts", f"one per arm, {len(f)} in all", got, "Check the shape.")
         weights = _best_vertex(f, g, np.unique(contexts, return_inverse=True)[1].astype(float))
         return Optimum(float(f @ weights), weights)
     best = best_arm(f, g)
     weights = _best_pair(f, g[:, 0], best) if g.shape[1] == 1 else _best_vertex(f, g, np.zeros(len(f)))
     value = float(f @ weights)
-    if best is not None and f[best] >= value:  # one arm does as well: say so, without rounding
-        return Optimum(float(f[best]), _only(len(f), best))
+    if best is not None and f[best] >= value:  # one arm is as good: return it without rounding
+        return Optimum(float(f[best]), _single_arm(len(f), best))
     return Optimum(value, weights)
 
 
 def _best_vertex(f: Floats, g: Floats, contexts: Floats) -> Floats:
-    """pi* by linear program, with the same weight for every context."""
-    belongs = (contexts == np.unique(contexts)[:, None]).astype(float)
+    """Return pi* by linear program, with the same weight for every context."""
+    members = (contexts == np.unique(contexts)[:, None]).astype(float)
     x = _solve(
-        c=-f / _unit(f),
-        A_ub=(g / _units(g)).T,
+        c=-f / _magnitude(f),
+        A_ub=(g / _magnitudes(g)).T,
         b_ub=np.zeros(g.shape[1]),
-        A_eq=belongs,
-        b_eq=np.full(len(belongs), 1 / len(belongs)),
+        A_eq=members,
+        b_eq=np.full(len(members), 1 / len(members)),
     )
     return _mixture(x)
 
 
 def _best_pair(f: Floats, g: Floats, best: int | None) -> Floats:
-    """pi* for one constraint, without a solver: an edge of the upper hull of the points (g, f), or one arm.
+    """Return pi* for one constraint, without a solver: an edge of the upper hull of the points (g, f), or one arm.
 
-    From the best feasible arm, the steepest line to a costly arm, then from that one the flattest
-    line back to a feasible arm, and so on until neither changes: no point lies above that line.
+    From the best feasible arm take the steepest line to an infeasible arm, from there the flattest
+    line back to a feasible arm, and so on until neither changes: no point is above the last line.
     """
     if best is None:
         raise _infeasible()
@@ -83,45 +84,43 @@ def _best_pair(f: Floats, g: Floats, best: int | None) -> Floats:
         if (back, up) == (i, j):
             break
         i, j = back, up
-    weights = np.zeros(len(f))
-    if j < 0:
-        weights[i] = 1.0
-    else:
+    weights = _single_arm(len(f), i)
+    if j >= 0:
         weights[[i, j]] = g[j] / (g[j] - g[i]), -g[i] / (g[j] - g[i])
     return weights
 
 
 def best_arm(reward: Floats, cost: Floats) -> int | None:
-    """The best single arm with every g_i <= 0, if there is one."""
+    """Return the best single arm with every g_i <= 0; None if there is none."""
     f, g = functions(reward, cost)
     feasible = (g <= 0).all(axis=1)
     return int(np.where(feasible, f, -np.inf).argmax()) if feasible.any() else None
 
 
 def optimal_dual(reward: Floats, cost: Floats) -> OptimalDual:
-    """phi*: minimise u over (u, phi >= 0) with u >= f(x) - phi . g(x) at every arm.
+    """Return phi*: minimise u over (u, phi >= 0) with u >= f(x) - phi . g(x) at every arm.
 
-    It exists where Slater's condition holds, and then sum_i phi*_i <= (E_pi*[f] - E_pi0[f]) / delta.
+    It exists if Slater's condition holds, and then sum_i phi*_i <= (E_pi*[f] - E_pi0[f]) / delta.
 
     >>> optimal_dual([0.0, 1.0], [-1.0, 3.0]).price
     array([0.25])
     """
     f, g = functions(reward, cost)
     slater_condition(g)
-    size, units = _unit(f), _units(g)
+    f_scale, g_scale = _magnitude(f), _magnitudes(g)
     u, *phi = _solve(
         c=np.r_[1.0, np.zeros(g.shape[1])],
-        A_ub=np.c_[-np.ones(len(f)), -g / units],
-        b_ub=-f / size,
+        A_ub=np.c_[-np.ones(len(f)), -g / g_scale],
+        b_ub=-f / f_scale,
         bounds=[(None, None)] + [(0, None)] * g.shape[1],
     )
-    return OptimalDual(np.maximum(phi, 0.0) * size / units, float(u) * size)
+    return OptimalDual(np.maximum(phi, 0.0) * f_scale / g_scale, float(u) * f_scale)
 
 
 def largest_margin(cost: Floats) -> Slater:
-    """max over mixtures pi of min_i -E_pi[g_i].
+    """Maximise min_i -E_pi[g_i] over mixtures pi.
 
-    The margin is not positive where Slater's condition fails; `slater_condition` refuses that.
+    The margin is not positive if Slater's condition fails; `slater_condition` raises then.
 
     >>> largest_margin([0.5, -0.2]).margin
     0.2
@@ -130,11 +129,11 @@ def largest_margin(cost: Floats) -> Slater:
     n, m = g.shape
     if m == 1:
         best = int(g.argmin())
-        return Slater(float(-g[best, 0]), _only(n, best))
+        return Slater(float(-g[best, 0]), _single_arm(n, best))
     # Variables (pi, delta): maximise delta subject to g^T pi + delta <= 0, sum pi = 1.
     x = _solve(
         c=np.r_[np.zeros(n), -1.0],
-        A_ub=np.c_[g.T / _unit(g), np.ones(m)],
+        A_ub=np.c_[g.T / _magnitude(g), np.ones(m)],
         b_ub=np.zeros(m),
         A_eq=np.r_[np.ones(n), 0.0][None, :],
         b_eq=[1.0],
@@ -145,12 +144,12 @@ def largest_margin(cost: Floats) -> Slater:
 
 
 def slater_condition(cost: Floats) -> Slater:
-    """`largest_margin`, refusing a problem that has none: then no policy can meet the constraints."""
+    """Return `largest_margin`; raise if it is not positive, since no policy can meet the constraints then."""
     if np.ndim(cost) != 1 and np.shape(cost)[-1] == 0:
         raise ArgumentError.of("cost", "at least one constraint", Description("none"), "There is nothing to satisfy.")
-    found = largest_margin(cost)
-    if found.margin <= 0:
-        g = found.weights @ _costs(cost)
+    slater = largest_margin(cost)
+    if slater.margin <= 0:
+        g = slater.weights @ _costs(cost)
         worst = int(g.argmax())
         raise InfeasibleError.of(
             "cost",
@@ -158,15 +157,15 @@ def slater_condition(cost: Floats) -> Slater:
             Description(f"even the best mixture has E[g_{worst}] = {g[worst]:.3g}"),
             f"Relax constraint {worst}, or add arms of lower cost.",
         )
-    return found
+    return slater
 
 
 def functions(reward: Floats, cost: Floats) -> tuple[Floats, Floats]:
-    """f (n,) and g (n, m), checked."""
+    """Check f (n,) and g (n,) or (n, m), and return them as (n,) and (n, m)."""
     f = validation.points("reward", np.reshape(reward, (-1, 1)))[:, 0]
     if np.ndim(cost) not in (1, 2) or len(cost) != len(f):
         got = Description(f"shapes {np.shape(reward)} and {np.shape(cost)}")
-        raise ArgumentError.of("reward, cost", "one row for each arm in both", got, "Pass (n,) and (n,) or (n, m).")
+        raise ArgumentError.of("reward, cost", "one row per arm in both", got, "Pass (n,) and (n,) or (n, m).")
     return f, _costs(cost)
 
 
@@ -181,24 +180,24 @@ def _mixture(x: Floats) -> Floats:
     return np.asarray(weights / weights.sum())
 
 
-def _only(n: int, arm: int) -> Floats:
-    """All weight on one arm."""
+def _single_arm(n: int, arm: int) -> Floats:
+    """Return the mixture with all weight on one arm."""
     weights = np.zeros(n)
     weights[arm] = 1.0
     return weights
 
 
-def _unit(values: Floats) -> float:
-    """The size of the values: the solver's tolerances are absolute."""
+def _magnitude(values: Floats) -> float:
+    """Return the scale to divide by before solving, since the solver's tolerances are absolute."""
     return float(np.abs(values).max(initial=0.0)) or 1.0
 
 
-def _units(g: Floats) -> Floats:
-    return np.array([_unit(column) for column in g.T])
+def _magnitudes(g: Floats) -> Floats:
+    return np.array([_magnitude(column) for column in g.T])
 
 
-def _solve(**program: Any) -> Floats:
-    """The minimiser of a linear program; by the dual simplex method, hence a vertex."""
+def _solve(**program: object) -> Floats:
+    """Return the minimiser of a linear program: a vertex, since the method is dual simplex."""
     from scipy.optimize import linprog
 
     result = linprog(**program, method="highs-ds")

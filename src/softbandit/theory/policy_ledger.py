@@ -1,18 +1,19 @@
-"""The ledger of any policy: worked out for CKB, added up for Doubling, a reason why there is none for the others."""
+"""The ledger of any policy: computed for CKB, summed for Doubling; for the others, why there is no bound."""
 
 from dataclasses import replace
-
-import numpy as np
 
 from softbandit import validation
 from softbandit.policies.base import Policy
 from softbandit.policies.ckb import CKB
 from softbandit.policies.doubling import Doubling
 from softbandit.policies.practical import Practical
-from softbandit.theory.assumptions import VIOLATED, Row, Subject, Truth
+from softbandit.theory.assumptions import VIOLATED, Row, Truth
 from softbandit.theory.bounds import Bound
+from softbandit.theory.certificates import OPEN
 from softbandit.theory.ledger import Guarantees, assess
 from softbandit.theory.ledger_on_spaces import assess_on_space
+
+__all__ = ["Guarantees", "Truth", "guarantees"]
 
 DOUBLING_RUNS = 3
 
@@ -23,43 +24,18 @@ def guarantees(policy: Policy, problem: Truth | None = None, runs: int = DOUBLIN
     For Doubling it covers the first `runs` runs.
     """
     if isinstance(policy, CKB):
-        return _ckb(policy, problem)
+        return assess_on_space(policy, problem) if policy.continuous else assess(policy, problem)
     if isinstance(policy, Doubling):
         return _doubling(policy, problem, runs)
     if isinstance(policy, Practical):
         return _practical(policy)
     name = type(policy).__name__
-    why_not = f"softbandit works out no theorem for {name}; its authors' claim: {policy.about.guarantee}"
-    return Guarantees(name, policy.horizon or 0, (), "not decided", "it is made for CKB", None, why_not)
-
-
-def _ckb(policy: CKB, problem: Truth | None) -> Guarantees:
-    by_output = policy.model.by_output()
-    explorations = [exploration for _, exploration in by_output]
-    names = " and ".join(dict.fromkeys(type(exploration).__name__ for exploration in explorations))
-    subject = Subject(
-        name=f"{type(policy).__name__} with {names}",
-        arms=policy.arms,
-        horizon=policy.horizon,
-        bound=policy.bounds[:, 0],
-        noise=policy.model.noise,
-        regularisation=np.array([modelled.regularisation for modelled, _ in by_output]),
-        features=() if policy.continuous else [modelled.features for modelled, _ in by_output],
-        explorations=explorations,
-        confidence=policy.confidence,
-        width=policy.width,
-        width_scale=policy.width_scale,
-        projected=policy.dual == "projected",
-        slater=policy.slater,
-        slack=policy.slack,
-        rho=float(policy.rho or 0.0),
-        V=np.atleast_1d(np.asarray(policy.V, dtype=float)),
-    )
-    return assess_on_space(subject, problem, policy.budget) if policy.continuous else assess(subject, problem)
+    why_not = f"softbandit computes no bound for {name}; its authors' claim: {policy.about.guarantee}"
+    return Guarantees(name, policy.horizon or 0, (), OPEN, "it applies to CKB", None, why_not)
 
 
 def _doubling(policy: Doubling, problem: Truth | None, runs: int) -> Guarantees:
-    """Return the ledger for the first runs together: each has its own bound, and they add up."""
+    """Return the ledger of the first runs together: the sum of their bounds."""
     first = policy.policy.horizon
     horizons = [first << k for k in range(validation.whole("runs", runs, least=1))]
     ledgers = [guarantees(policy.policy.replace(horizon=T), problem) for T in horizons]
@@ -69,7 +45,7 @@ def _doubling(policy: Doubling, problem: Truth | None, runs: int) -> Guarantees:
         return last
     probability = 1 - sum(1 - bound.probability for bound in bounds)
     if probability <= 0:
-        why_not = f"each of {runs} runs may fail, and together they leave no probability; lower confidence"
+        why_not = f"the failure probabilities of the {runs} runs add up to 1 or more; lower confidence"
         return replace(last, bound=None, why_not=why_not, constants={})
     total = Bound(
         theorem=f"{bounds[0].theorem}, in each of {len(bounds)} runs",
@@ -87,4 +63,4 @@ def _practical(policy: Practical) -> Guarantees:
     names = ["kernel", "norms B and G", "noise R", "widths", "rho and V" if policy.constraints else ""]
     rows = tuple(Row(name, VIOLATED, "learned from the data") for name in names if name)
     why_not = "practical mode: kernel, bounds, noise and widths come from the data; the theorem takes them as known"
-    return Guarantees("Practical CKB", policy.horizon, rows, "not decided", "outside the theorem", None, why_not)
+    return Guarantees("Practical CKB", policy.horizon, rows, OPEN, "outside the theorem", None, why_not)

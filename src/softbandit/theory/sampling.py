@@ -1,116 +1,115 @@
-"""The law of an exploration that nobody has worked out: by Monte Carlo, with confidence intervals."""
+"""The law of an exploration without a closed form: by Monte Carlo, with confidence intervals."""
 
 import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from softbandit.backend.random import POLICY, DrawCount, Draws, draw
-from softbandit.backend.shapes import Floats
+from softbandit.backend.shapes import Floats, Ints
 from softbandit.gp import weight_space
+from softbandit.gp.weight_space import ArmPosterior
 from softbandit.model.beliefs import ArmBelief
 from softbandit.model.explorations import Exploration
 from softbandit.theory.deviation import ROUNDING, USABLE, Law, Trial
 
-LOOKS = (0, 1, 4, 16, 64)  # states at which it is sampled: after so many random looks, and after T looks
-SPREAD = 64  # at so many random arms, or at one
+# The states that are tested: after each of these numbers of observations at random arms, ...
+OBSERVATIONS = (0, 1, 4, 16, 64)
+# ... and after T observations that are spread over each of these numbers of random arms.
+LONG_RUN_ARMS = (1, 64)
+BATCH = 1000  # samples at once
 
 
-def interval(hits: int, samples: int, doubt: float) -> tuple[float, float]:
-    """Clopper and Pearson's interval for a probability: wrong with at most that probability.
+def interval(hits: int, samples: int, failure: float) -> tuple[float, float]:
+    """Return Clopper and Pearson's interval for a probability: wrong with at most the given probability.
 
     >>> round(interval(0, 100, 0.05)[1], 6), round(1 - 0.025 ** (1 / 100), 6)
     (0.036217, 0.036217)
     """
     from scipy.special import betaincinv
 
-    low = float(betaincinv(hits, samples - hits + 1, doubt / 2)) if hits else 0.0
-    high = float(betaincinv(hits + 1, samples - hits, 1 - doubt / 2)) if hits < samples else 1.0
+    low = float(betaincinv(hits, samples - hits + 1, failure / 2)) if hits else 0.0
+    high = float(betaincinv(hits + 1, samples - hits, 1 - failure / 2)) if hits < samples else 1.0
     return low, high
 
 
-def _upper_limits(samples: int, doubt: float) -> Floats:
-    """The upper end of `interval` for 0, 1, ..., samples - 1 hits."""
+def _upper_limits(samples: int, failure: float) -> Floats:
+    """Return the upper end of `interval` for 0, 1, ..., samples - 1 hits."""
     from scipy.special import betaincinv
 
     hits = np.arange(samples)
-    return np.asarray(betaincinv(hits + 1, samples - hits, 1 - doubt / 2))
+    return np.asarray(betaincinv(hits + 1, samples - hits, 1 - failure / 2))
 
 
 def sampled_law(exploration: Exploration, trial: Trial) -> Law:
-    """Frequencies at a few states: evidence, not proof, for the states in between."""
+    """Return the law that frequencies in a few states suggest: evidence, not proof, for other states."""
     tests = [sample(exploration, trial, state, i) for i, state in enumerate(states(trial))]
     samples = len(tests[0].deviation)
-    doubt = trial.doubt / (len(tests) * (2 + len(tests[0].single)))  # every interval may be wrong
-    most = _upper_limits(samples, doubt)
+    failure = trial.doubt / (len(tests) * (2 + len(tests[0].single)))  # of one interval: a union bound over all
+    upper_limits = _upper_limits(samples, failure)
     deviations = [np.sort(test.deviation)[::-1] for test in tests]
 
     def reach(p: float) -> float:
-        allowed = int(np.sum(most <= p))  # so many samples may lie beyond, less one
+        allowed = int(np.sum(upper_limits <= p))  # one more than the samples that may deviate further
         return max(float(d[allowed - 1]) for d in deviations) if allowed else math.inf
 
-    anti = interval(min(test.together for test in tests), samples, doubt)
+    anti = interval(min(test.together for test in tests), samples, failure)
     one_arm = anti[1] <= USABLE and trial.target is None
-    if one_arm:  # not optimistic at all arms at once, but perhaps at each
-        anti = interval(min(int(test.single.min()) for test in tests), samples, doubt)
-    return Law(anti, reach, float(most[0]), sure=False, one_arm=one_arm, sampled=True)
+    if one_arm:  # hardly ever optimistic at all arms together, but perhaps at each alone
+        anti = interval(min(int(test.single.min()) for test in tests), samples, failure)
+    return Law(anti, reach, float(upper_limits[0]), sure=False, one_arm=one_arm, sampled=True)
 
 
 class _Test(NamedTuple):
-    together: int  # how often the estimate was optimistic at all arms of the target at once
-    single: Floats  # and at each of them
+    together: int  # samples that are optimistic at all arms of the target together
+    single: Floats  # samples that are optimistic at each of those arms
     deviation: Floats  # (samples,): the largest over all arms
 
 
-def sample(exploration: Exploration, trial: Trial, state: weight_space.ArmPosterior, number: int) -> _Test:
-    """Test an exploration in one state."""
+def sample(exploration: Exploration, trial: Trial, state: ArmPosterior, round: int) -> _Test:
+    """Test an exploration in one state; `round` selects the random numbers."""
     n = len(trial.features.phi)
     samples = max(1000, min(trial.samples, 20_000_000 // n))
     beta = trial.bound + trial.noise * math.sqrt(2 * (float(state.gain[0]) + 1 + trial.log_term))
     sigma = np.sqrt(state.var[0])
-    seen = sigma > 1e-9
+    uncertain = sigma > 1e-9
     support = np.arange(n) if trial.target is None else np.flatnonzero(trial.target)
     together, single, deviations = 0, np.zeros(len(support)), []
-    for first in range(0, samples, 1000):
-        rise = _rises(exploration, trial, state, beta, range(first, min(first + 1000, samples)), number)
-        optimistic = rise[:, support] >= beta * sigma[support] * (1 - ROUNDING)
+    for first in range(0, samples, BATCH):
+        excess = _excess(exploration, trial, state, beta, range(first, min(first + BATCH, samples)), round)
+        optimistic = excess[:, support] >= beta * sigma[support] * (1 - ROUNDING)
         together += int(optimistic.all(axis=1).sum())
         single += optimistic.sum(axis=0)
-        strays = (np.abs(rise[:, ~seen]) > 1e-9 * beta).any(axis=1)  # where nothing is uncertain
-        furthest = np.abs(rise[:, seen] / (beta * sigma[seen])).max(axis=1, initial=0.0)
-        deviations.append(np.where(strays, np.inf, furthest))
+        unbounded = (np.abs(excess[:, ~uncertain]) > 1e-9 * beta).any(axis=1)  # it deviates though sigma = 0
+        largest = np.abs(excess[:, uncertain] / (beta * sigma[uncertain])).max(axis=1, initial=0.0)
+        deviations.append(np.where(unbounded, np.inf, largest))
     return _Test(together, single, np.concatenate(deviations))
 
 
-def _rises(
-    exploration: Exploration, trial: Trial, state: weight_space.ArmPosterior, beta: float, numbers: range, number: int
+def _excess(
+    exploration: Exploration, trial: Trial, state: ArmPosterior, beta: float, numbers: range, round: int
 ) -> Floats:
-    """h_t - mu over the arms, upside down for a cost: (samples, n)."""
+    """Return h_t - mu over the arms, negated for a cost, in the samples of these numbers: (samples, n)."""
     b, (n, r) = len(numbers), trial.features.phi.shape
-    draws = draw(DrawCount(*exploration.draws(r)), trial.seed, numbers, number, 1, POLICY)
-    own = Draws(draws.normal[0][:, None, :], draws.uniform[0][:, None, :])
-    wide = weight_space.ArmPosterior(*(np.broadcast_to(leaf, (b, *leaf.shape[1:])) for leaf in state))
+    normal, uniform = draw(DrawCount(*exploration.draws(r)), trial.seed, numbers, round, 1, POLICY)
+    draws = Draws(normal[0][:, None, :], uniform[0][:, None, :])
+    repeated = ArmPosterior(*(np.broadcast_to(leaf, (b, *leaf.shape[1:])) for leaf in state))
     width = np.full((b, 1, 1), trial.sign * trial.scale * beta)
-    h = exploration.estimate(ArmBelief(trial.features, wide, slice(None)), width, own)
+    h = exploration.estimate(ArmBelief(trial.features, repeated, slice(None)), width, draws)
     return np.asarray(trial.sign * (np.broadcast_to(h, (b, 1, n))[:, 0] - state.mu[0, 0]))
 
 
-def states(trial: Trial) -> list[weight_space.ArmPosterior]:
-    """Posteriors of one output after looks at a random function."""
+def states(trial: Trial) -> list[ArmPosterior]:
+    """Return posteriors of one output after observations of a random function."""
     rng = np.random.default_rng(trial.seed)
-    n, T = len(trial.features.diag), trial.horizon
+    n = len(trial.features.diag)
     f = trial.features.phi @ rng.standard_normal(trial.features.rank)
-    found = [_after(trial, f, rng, rng.integers(n, size=looks), 1) for looks in LOOKS]
-    for arms in (1, SPREAD):
-        found.append(_after(trial, f, rng, rng.integers(n, size=arms), max(1, T // arms)))
-    return found
+    designs = [(arms, 1) for arms in OBSERVATIONS] + [(arms, max(1, trial.horizon // arms)) for arms in LONG_RUN_ARMS]
+    return [_posterior(trial, f, rng, rng.integers(n, size=arms), times) for arms, times in designs]
 
 
-def _after(
-    trial: Trial, f: Floats, rng: np.random.Generator, arms: NDArray[np.int64], times: int
-) -> weight_space.ArmPosterior:
-    """After looking at each of the arms so many times: as one look with less noise."""
+def _posterior(trial: Trial, f: Floats, rng: np.random.Generator, arms: Ints, times: int) -> ArmPosterior:
+    """Return the posterior after `times` observations at each arm, which equal one with less noise."""
     state = weight_space.prior(trial.features, outputs=1, trials=1)
     for arm in arms:
         y = np.array([[f[arm] + trial.noise / math.sqrt(times) * rng.standard_normal()]])
