@@ -23,7 +23,6 @@ from softbandit.theory.optimum import functions
 class BaseProblem(ABC):
     """The constants of a problem that the theory needs; subclasses add the arms and the functions."""
 
-    kernel: Kernel
     noise: float
     reward_bound: float
     cost_bound: float | Sequence[float]
