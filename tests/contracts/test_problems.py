@@ -1,4 +1,4 @@
-"""What every problem must do."""
+"""The contract of every problem."""
 
 import inspect
 import typing
@@ -10,29 +10,29 @@ from softbandit_tests import examples_of
 import softbandit as sb
 from softbandit.backend.random import PROBLEM, Draws, draw
 
-MADE = {name: make() for name, make in examples_of.PROBLEMS.items()}
+EXAMPLES = {name: build() for name, build in examples_of.PROBLEMS.items()}
 FIELDS = ("arms", "reward", "cost", "noise", "reward_bound", "cost_bound", "slater", "contexts", "name", "source")
 COUNT = 20_000
 
-every_problem = pytest.mark.parametrize("problem", MADE.values(), ids=MADE)
-every_function = pytest.mark.parametrize("name", MADE)
+every_problem = pytest.mark.parametrize("problem", EXAMPLES.values(), ids=EXAMPLES)
+every_function = pytest.mark.parametrize("name", EXAMPLES)
 
 
-def makers():
-    """The functions of sb.problems that make a problem."""
+def problem_functions():
+    """Return the names of the functions of sb.problems that return a Problem."""
     named = {name: getattr(sb.problems, name) for name in sb.problems.__all__}
     functions = {name: value for name, value in named.items() if inspect.isfunction(value)}
     return {name for name, f in functions.items() if typing.get_type_hints(f).get("return") is sb.problems.Problem}
 
 
-def test_none_is_missing():
-    """An example's name begins with the function's."""
-    assert {name.split(",")[0] for name in MADE} == makers()
+def test_every_function_that_returns_a_problem_has_an_example():
+    """The name of an example begins with that of its function."""
+    assert {name.split(",")[0] for name in EXAMPLES} == problem_functions()
 
 
 @every_function
-def test_made_again_it_is_the_same(name):
-    a, b = MADE[name], examples_of.PROBLEMS[name]()
+def test_building_a_problem_twice_gives_the_same_problem(name):
+    a, b = EXAMPLES[name], examples_of.PROBLEMS[name]()
     for field in FIELDS:
         np.testing.assert_array_equal(getattr(a, field), getattr(b, field))
     if isinstance(a.law, sb.problems.ResampledNoise):
@@ -50,8 +50,8 @@ def test_values_are_finite_and_within_the_bounds(problem):
 
 
 @every_problem
-def test_some_mixture_has_the_slater_margin(problem):
-    """Raised by the margin, the constraints can still be met: in every context, where there are several."""
+def test_some_mixture_of_arms_has_the_slater_margin(problem):
+    """With costs raised by the margin, the constraints can still be met, in every context."""
     assert 0 < problem.slater <= 1
     raised = problem.costs + problem.slater * (1 - 1e-9)
     weights = sb.randomized_optimum(problem.reward, raised, problem.contexts).weights
@@ -62,7 +62,7 @@ def test_some_mixture_has_the_slater_margin(problem):
 
 @every_problem
 def test_noise_is_centred_at_every_arm(problem):
-    """Means over many draws are 0 to within 5 standard errors; there are hundreds of them."""
+    """The means of hundreds of columns are 0 to within 5 standard errors."""
     draws = draw(problem.draws(), 1, [0], 0, COUNT, PROBLEM)
     draws = Draws(draws.normal[:, 0], draws.uniform[:, 0])
     for arm in range(len(problem.arms)):
@@ -73,11 +73,11 @@ def test_noise_is_centred_at_every_arm(problem):
 
 
 @every_problem
-def test_both_engines_run_it_alike(problem):
+def test_both_engines_make_the_same_decisions(problem):
     policy = sb.CKB(**problem.settings(), horizon=50, explore="rand", width_scale=0.1)
     a, b = (sb.simulate(policy, problem, trials=3, engine=engine) for engine in ("numpy", "jax"))
     np.testing.assert_array_equal(a.arms, b.arms)
-    # Sums in another order.
+    # The engines add in different orders.
     np.testing.assert_allclose(a.rewards, b.rewards, atol=1e-12)
     np.testing.assert_allclose(a.costs, b.costs, atol=1e-12)
     assert np.isfinite(sb.score(a, problem).strong_regret).all()

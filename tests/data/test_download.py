@@ -11,29 +11,29 @@ from softbandit.data.download import fetch
 pytestmark = pytest.mark.usefixtures("empty_cache")
 
 
-def says_how_to_do_it_by_hand(message, known, folder):
+def has_manual_instructions(message, known, folder):
     return all(part in message for part in (known.address, str(folder / known.file), known.sha256))
 
 
-def only_the_file(folder):
+def contains_only_the_file(folder):
     return [path.name for path in folder.iterdir()] == ["file.bin"]
 
 
-def test_a_file_comes_whole_with_progress_and_once(tmp_path):
-    folder, seen = tmp_path / "new" / "folder", []
+def test_a_file_is_downloaded_once_with_progress_reports(tmp_path):
+    folder, reports = tmp_path / "new" / "folder", []
     with serving() as server:
-        path = fetch(server.known(), folder, lambda done, total: seen.append((done, total)))
+        path = fetch(server.known(), folder, lambda done, total: reports.append((done, total)))
         assert path == folder / "file.bin"
         assert path.read_bytes() == CONTENT
-        assert only_the_file(folder)
-        assert seen[0] == (0, 50_000)
-        assert seen[-1] == (50_000, 50_000)
-        assert seen == sorted(seen)
+        assert contains_only_the_file(folder)
+        assert reports[0] == (0, 50_000)
+        assert reports[-1] == (50_000, 50_000)
+        assert reports == sorted(reports)
         assert fetch(server.known(), folder) == path
-        assert server.ranges == [None]  # the second time nothing was asked for
+        assert server.ranges == [None]  # no second request
 
 
-def test_it_goes_where_it_will_be_looked_for(tmp_path, monkeypatch, empty_cache):
+def test_the_default_folder_of_a_download_is_the_one_that_is_read(tmp_path, monkeypatch, empty_cache):
     with serving() as server:
         if os.name == "posix" and os.uname().sysname == "Linux":
             assert fetch(server.known()) == empty_cache / "file.bin"
@@ -41,21 +41,21 @@ def test_it_goes_where_it_will_be_looked_for(tmp_path, monkeypatch, empty_cache)
         assert fetch(server.known()) == tmp_path / "named" / "file.bin"
 
 
-def test_what_broke_off_is_kept_and_gone_on_with(tmp_path):
+def test_a_broken_download_is_kept_and_resumed(tmp_path):
     with serving(stop_after=20_000) as server:
         known = server.known()
         with pytest.raises(sb.OfflineError, match="broke after 20,000 of 50,000 bytes") as broken:
             fetch(known, tmp_path)
-        assert "goes on from there" in str(broken.value)
-        assert says_how_to_do_it_by_hand(str(broken.value), known, tmp_path)
+        assert "resumes from there" in str(broken.value)
+        assert has_manual_instructions(str(broken.value), known, tmp_path)
         assert not (tmp_path / "file.bin").exists()
         server.stop_after = None
         assert fetch(known, tmp_path).read_bytes() == CONTENT
         assert server.ranges == [None, "bytes=20000-"]
-    assert only_the_file(tmp_path)
+    assert contains_only_the_file(tmp_path)
 
 
-def test_an_interrupt_loses_nothing_that_has_arrived(tmp_path):
+def test_an_interrupted_download_keeps_the_bytes_received(tmp_path):
     def interrupt(done, total):
         if done > 20_000:
             raise KeyboardInterrupt
@@ -69,15 +69,15 @@ def test_an_interrupt_loses_nothing_that_has_arrived(tmp_path):
         assert server.ranges == [None, f"bytes={kept}-"]
 
 
-def test_a_server_that_cannot_resume_sends_it_all_again(tmp_path):
+def test_a_server_that_cannot_resume_sends_the_whole_file_again(tmp_path):
     (tmp_path / "file.bin.part").write_bytes(CONTENT[:30_000])
     with serving(ranges=False) as server:
         assert fetch(server.known(), tmp_path).read_bytes() == CONTENT
         assert server.ranges == ["bytes=30000-"]
-    assert only_the_file(tmp_path)
+    assert contains_only_the_file(tmp_path)
 
 
-def test_a_whole_part_needs_no_network_and_an_oversized_one_is_begun_again(tmp_path):
+def test_a_complete_part_file_needs_no_network_and_an_oversized_one_is_downloaded_again(tmp_path):
     (tmp_path / "file.bin.part").write_bytes(CONTENT)
     with serving() as server:
         assert fetch(server.known(), tmp_path).read_bytes() == CONTENT
@@ -88,7 +88,7 @@ def test_a_whole_part_needs_no_network_and_an_oversized_one_is_begun_again(tmp_p
         assert server.ranges == [None]
 
 
-def test_a_part_longer_than_what_the_server_has_is_begun_again(tmp_path):
+def test_a_part_file_longer_than_the_servers_file_is_downloaded_again(tmp_path):
     (tmp_path / "file.bin.part").write_bytes(CONTENT[:30_000])
     with serving(CONTENT[:20_000]) as server:
         with pytest.raises(sb.OfflineError, match="20,000 of 50,000"):
@@ -97,15 +97,15 @@ def test_a_part_longer_than_what_the_server_has_is_begun_again(tmp_path):
 
 
 @pytest.mark.parametrize("wrong", [bytes(50_000), CONTENT + b"x", CONTENT * 40], ids=["other", "longer", "huge"])
-def test_another_file_is_not_put_in_place_nor_kept(tmp_path, wrong):
+def test_a_download_with_the_wrong_checksum_is_removed(tmp_path, wrong):
     with serving(wrong) as server:
         with pytest.raises(sb.ChecksumError, match="another file") as error:
             fetch(server.known(), tmp_path)
-        assert says_how_to_do_it_by_hand(str(error.value), server.known(), tmp_path)
+        assert has_manual_instructions(str(error.value), server.known(), tmp_path)
     assert not list(tmp_path.glob("file.bin*"))
 
 
-def test_a_part_of_something_else_does_not_spoil_the_file(tmp_path):
+def test_a_part_file_of_another_file_is_removed_and_the_next_download_succeeds(tmp_path):
     (tmp_path / "file.bin.part").write_bytes(bytes(30_000))
     with serving() as server:
         with pytest.raises(sb.ChecksumError):
@@ -114,42 +114,42 @@ def test_a_part_of_something_else_does_not_spoil_the_file(tmp_path):
 
 
 @pytest.mark.parametrize(("status", "kind"), [(404, sb.MovedError), (410, sb.MovedError), (503, sb.FetchError)])
-def test_what_the_server_refuses_is_told_with_its_number(tmp_path, status, kind):
+def test_an_http_error_raises_an_error_with_its_status_code(tmp_path, status, kind):
     with serving(status=status) as server:
         with pytest.raises(kind, match=f"answered {status}") as error:
             fetch(server.known(), tmp_path)
         assert type(error.value) is kind
         assert "http://page" in str(error.value)
-        assert says_how_to_do_it_by_hand(str(error.value), server.known(), tmp_path)
+        assert has_manual_instructions(str(error.value), server.known(), tmp_path)
 
 
-def test_no_server_is_offline(tmp_path):
+def test_a_refused_connection_raises_offline_error(tmp_path):
     with serving() as server:
         known = server.known()
-    with socket.socket() as free:  # the port is free again, and held here without listening
+    with socket.socket() as free:  # bound but not listening, so that the connection is refused
         free.bind(("127.0.0.1", int(known.address.split(":")[2].split("/")[0])))
         with pytest.raises(sb.OfflineError, match="(?i)refused") as error:
             fetch(known, tmp_path)
-    assert says_how_to_do_it_by_hand(str(error.value), known, tmp_path)
+    assert has_manual_instructions(str(error.value), known, tmp_path)
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
-def test_a_full_disk_is_told(tmp_path):
+def test_a_full_disk_raises_disk_full_error(tmp_path):
     (tmp_path / "file.bin.part").symlink_to("/dev/full")
     with serving() as server:
         with pytest.raises(sb.DiskFullError, match="no room for 50,000 bytes") as error:
             fetch(server.known(), tmp_path)
-        assert says_how_to_do_it_by_hand(str(error.value), server.known(), tmp_path)
+        assert has_manual_instructions(str(error.value), server.known(), tmp_path)
     assert not (tmp_path / "file.bin").exists()
 
 
-def test_a_folder_that_cannot_be_is_told(tmp_path):
+def test_a_folder_that_cannot_be_created_raises_fetch_error(tmp_path):
     (tmp_path / "file").write_text("")
     with serving() as server, pytest.raises(sb.FetchError, match="could not be written: Not a directory"):
         fetch(server.known(), tmp_path / "file" / "below")
 
 
-def test_a_file_of_the_users_is_not_overwritten(tmp_path):
+def test_a_different_file_of_that_name_is_not_overwritten(tmp_path):
     (tmp_path / "file.bin").write_text("mine")
     with serving() as server:
         with pytest.raises(sb.DataError, match="exists and is another file"):
@@ -158,6 +158,6 @@ def test_a_file_of_the_users_is_not_overwritten(tmp_path):
     assert (tmp_path / "file.bin").read_text() == "mine"
 
 
-def test_unknown_names_get_the_nearest():
+def test_an_unknown_data_name_suggests_the_nearest():
     with pytest.raises(sb.UnknownNameError, match="Did you mean 'sensors'"):
         fetch("sensor")

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from softbandit.data.folders import cache_folder, place
+from softbandit.data.folders import cache_folder, data_folder
 
 
 @pytest.mark.parametrize(
@@ -14,7 +14,7 @@ from softbandit.data.folders import cache_folder, place
         ("win32", "LOCALAPPDATA", "AppData/Local/softbandit"),
     ],
 )
-def test_the_cache_is_where_the_system_has_it(monkeypatch, tmp_path, platform, variable, default):
+def test_the_cache_folder_follows_the_platforms_convention(monkeypatch, tmp_path, platform, variable, default):
     monkeypatch.setattr(sys, "platform", platform)
     monkeypatch.setattr(Path, "home", lambda: tmp_path)
     for name in ("XDG_CACHE_HOME", "LOCALAPPDATA"):
@@ -25,10 +25,10 @@ def test_the_cache_is_where_the_system_has_it(monkeypatch, tmp_path, platform, v
         assert cache_folder() == tmp_path / "elsewhere" / "softbandit"
 
 
-def test_the_caller_comes_before_the_variable_and_that_before_the_cache(monkeypatch, empty_cache):
-    assert place() == (cache_folder(), "")
+def test_the_folder_is_the_callers_else_the_variables_else_the_cache(monkeypatch, empty_cache):
+    assert data_folder() == (cache_folder(), "")
     monkeypatch.setenv("SOFTBANDIT_DATA", "/named")
-    assert place() == (Path("/named"), "SOFTBANDIT_DATA")
-    assert place("/given") == (Path("/given"), "caller")
-    monkeypatch.setenv("SOFTBANDIT_DATA", "")  # as good as unset
-    assert place().named_by == ""
+    assert data_folder() == (Path("/named"), "SOFTBANDIT_DATA")
+    assert data_folder("/given") == (Path("/given"), "caller")
+    monkeypatch.setenv("SOFTBANDIT_DATA", "")  # like unset
+    assert data_folder().named_by == ""

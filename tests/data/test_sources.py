@@ -1,9 +1,10 @@
 import hashlib
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
-from softbandit_tests.data_files import SOME_PRICES, some_readings, write_csv, write_mat
+from softbandit_tests.data_files import ORIGINALS, SOME_PRICES, needs_originals, random_readings, write_csv, write_mat
 
 import softbandit as sb
 from softbandit.data import KNOWN, SENSORS, STOCKS, identify, simulated_office
@@ -12,30 +13,30 @@ from softbandit.data.folders import cache_folder
 pytestmark = pytest.mark.usefixtures("empty_cache")
 
 
-def test_a_fresh_machine_gets_the_stand_ins():
-    found = identify("sensors")
+def test_without_the_originals_the_stand_ins_are_used():
+    origin = identify("sensors")
     values = simulated_office()
     digest = hashlib.sha256(values.train.tobytes() + values.test.tobytes() + values.coords.tobytes()).hexdigest()
-    assert found == {
+    assert origin == {
         "name": "sensors",
         "kind": "stand-in",
         "path": None,
         "sha256": digest,
         "text": "stand-in: simulated office of 41 sensors, seed 0",
     }
-    assert identify("sensors", "stand-in") == found
+    assert identify("sensors", "stand-in") == origin
     assert identify("stocks")["kind"] == "stand-in"
 
 
 @pytest.mark.parametrize("source", [SENSORS, STOCKS], ids=lambda source: source.known.name)
-def test_a_named_folder_must_hold_the_file(source, tmp_path, monkeypatch):
+def test_a_named_folder_without_the_file_is_refused(source, tmp_path, monkeypatch):
     known = source.known
     with pytest.raises(sb.DataError) as error:
         source.choose(tmp_path)
     message = str(error.value)
     assert f"{known.file} is not in {tmp_path}." in message
     assert f"softbandit data fetch {known.name} --to {tmp_path}" in message
-    assert all(part in message for part in (known.address, known.sha256, "say 'stand-in'"))
+    assert all(part in message for part in (known.address, known.sha256, "pass 'stand-in'"))
     monkeypatch.setenv("SOFTBANDIT_DATA", str(tmp_path))
     with pytest.raises(sb.DataError) as error:
         source.choose()
@@ -44,19 +45,19 @@ def test_a_named_folder_must_hold_the_file(source, tmp_path, monkeypatch):
     assert source.choose("stand-in")[1].kind == "stand-in"
 
 
-def test_the_original_may_be_demanded():
-    with pytest.raises(sb.DataError, match=r"(?s)fetch sensors\n.*say 'stand-in'") as error:
+def test_asking_for_a_missing_original_is_refused():
+    with pytest.raises(sb.DataError, match=r"(?s)fetch sensors\n.*pass 'stand-in'") as error:
         SENSORS.choose("original")
     assert "Did you mean" not in str(error.value)
 
 
-def test_a_folder_that_is_not_there_may_be_a_slip():
+def test_a_misspelt_stand_in_is_suggested_for_a_missing_folder():
     with pytest.raises(sb.DataError, match="no such folder. Did you mean 'stand-in'"):
         SENSORS.choose("standin")
 
 
-def test_an_original_is_known_by_its_checksum_in_any_of_the_three_places(tmp_path, monkeypatch):
-    """With a record that fits a made-up file in place of the original's."""
+def test_an_original_is_recognised_by_its_checksum_in_the_folder_the_variable_and_the_cache(tmp_path, monkeypatch):
+    """The record has the checksum of an invented file instead of the original's."""
     path = write_csv(tmp_path / "fin.csv", SOME_PRICES)
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
     record = vars(KNOWN["stocks"]) | {"sha256": digest}
@@ -75,7 +76,7 @@ def test_an_original_is_known_by_its_checksum_in_any_of_the_three_places(tmp_pat
     assert source.choose("stand-in")[1].kind == "stand-in"
 
 
-def test_a_file_of_that_name_with_a_fault_is_refused_for_it(tmp_path):
+def test_a_malformed_file_with_the_originals_name_is_refused_for_its_fault(tmp_path):
     write_csv(tmp_path / "fin.csv", [*SOME_PRICES, ("2020-01-03", 1, 1)])
     with pytest.raises(sb.DataError, match="line 5, column Date: expected a day after 2020-01-06") as error:
         STOCKS.choose(tmp_path)
@@ -86,7 +87,7 @@ def test_a_file_of_that_name_with_a_fault_is_refused_for_it(tmp_path):
         SENSORS.choose(tmp_path)
 
 
-def test_a_sound_file_that_is_another_is_refused_and_told_how_it_may_be_used(tmp_path):
+def test_a_well_formed_file_with_the_originals_name_is_refused_with_a_call_that_uses_it(tmp_path):
     file = write_csv(tmp_path / "fin.csv", SOME_PRICES)
     with pytest.raises(sb.DataError, match="is another file than the original fin.csv") as error:
         STOCKS.choose(tmp_path)
@@ -94,30 +95,43 @@ def test_a_sound_file_that_is_another_is_refused_and_told_how_it_may_be_used(tmp
     problem = eval(f"sb.problems.{code}")
     np.testing.assert_allclose(problem.reward, [(10.5 + 11.25 + 12) / 570.5, 1.0])
     assert problem.source.startswith("own file fin.csv sha256 ")
-    found = identify("stocks", path=file)
-    assert (found["kind"], found["path"]) == ("own file", str(file))
-    assert found["sha256"] == hashlib.sha256(file.read_bytes()).hexdigest()
+    origin = identify("stocks", path=file)
+    assert (origin["kind"], origin["path"]) == ("own file", str(file))
+    assert origin["sha256"] == hashlib.sha256(file.read_bytes()).hexdigest()
 
 
-def test_a_foreign_file_in_the_cache_is_not_passed_over_in_silence():
+def test_a_different_file_in_the_cache_is_an_error_and_not_replaced_by_the_stand_in():
     cache_folder().mkdir(parents=True)
-    write_mat(cache_folder() / "iw_data_all.mat", *some_readings(np.random.default_rng(0)))
+    write_mat(cache_folder() / "iw_data_all.mat", *random_readings(np.random.default_rng(0)))
     with pytest.raises(sb.DataError, match="another file"):
         SENSORS.choose()
 
 
-def test_a_folder_and_a_file_are_not_named_at_once(tmp_path):
-    with pytest.raises(sb.ArgumentError, match="data: expected None where path names a file"):
+def test_passing_both_a_folder_and_a_file_is_refused(tmp_path):
+    with pytest.raises(sb.ArgumentError, match="data: expected None if path names a file"):
         STOCKS.choose(tmp_path, tmp_path / "fin.csv")
 
 
-def test_unknown_names_get_the_nearest():
+def test_identify_suggests_the_nearest_name():
     with pytest.raises(sb.UnknownNameError, match="Did you mean 'stocks'"):
         identify("stock")
 
 
-def test_the_addresses_are_pinned_to_a_commit():
+def test_download_addresses_are_pinned_to_a_commit():
     for name, known in KNOWN.items():
         assert known.name == name
         assert re.fullmatch(r"[0-9a-f]{64}", known.sha256)
         assert re.fullmatch(r"https://\S+/[0-9a-f]{40}/" + re.escape(known.file), known.address)
+
+
+@needs_originals
+def test_identify_returns_the_path_and_checksum_of_the_originals(monkeypatch):
+    monkeypatch.setenv("SOFTBANDIT_DATA", ORIGINALS)
+    assert identify("sensors") == {
+        "name": "sensors",
+        "kind": "original",
+        "path": str(Path(ORIGINALS) / "iw_data_all.mat"),
+        "sha256": "3d87e03ae8bc9e3f0a4abeb57c64933c7d3dee7476ac5c4f6ca28b4efc357c15",
+        "text": "CMU light sensors, iw_data_all.mat sha256 3d87e03a...",
+    }
+    assert identify("stocks")["sha256"] == "e9f7d7c3a0ad4ada75e5b8fa3830c77ed0579232b45837438c671d83b1818199"

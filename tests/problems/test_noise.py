@@ -6,7 +6,7 @@ import softbandit as sb
 from softbandit.backend.random import PROBLEM, draw
 
 COUNT = 40_000
-KS = 1.95 / np.sqrt(COUNT)  # the Kolmogorov-Smirnov distance exceeds this with probability 1e-3, by chance alone
+KS = 1.95 / np.sqrt(COUNT)  # the Kolmogorov-Smirnov distance of the true law exceeds this with probability 1e-3
 
 
 def sample(law, scale=0.7, outputs=2):
@@ -24,7 +24,7 @@ def sample(law, scale=0.7, outputs=2):
     ],
     ids=str,
 )
-def test_each_law_is_the_one_it_says_and_has_its_standard_deviation(law, truth):
+def test_each_law_has_its_distribution_and_standard_deviation(law, truth):
     noise = sample(law)
     assert noise.shape == (COUNT, 2)
     assert truth.std() == pytest.approx(0.7)
@@ -34,7 +34,7 @@ def test_each_law_is_the_one_it_says_and_has_its_standard_deviation(law, truth):
     assert abs(stats.spearmanr(*noise.T).statistic) < 4 / np.sqrt(COUNT)
 
 
-def test_rows_are_drawn_whole_and_evenly():
+def test_resampled_rows_are_drawn_whole_and_uniformly():
     rows = np.arange(5.0)
     table = np.stack([rows - 2, 2 - rows], axis=1)[:, None, :].repeat(3, axis=1)  # 5 rows, 3 arms, cost = -reward
     noise = sample(sb.problems.ResampledNoise(table))
@@ -43,31 +43,31 @@ def test_rows_are_drawn_whole_and_evenly():
     np.testing.assert_allclose(share, 0.2, atol=4 * np.sqrt(0.2 * 0.8 / COUNT))  # four standard errors
 
 
-def test_rows_follow_the_arm():
+def test_resampled_noise_depends_on_the_arm():
     table = np.arange(12.0).reshape(2, 3, 2)
     law = sb.problems.ResampledNoise(table)
     draws = next(draw(law.draws(2), 0, range(9), 0, 1, PROBLEM).rounds())
     for arm in range(3):
-        seen = law.sample(1.0, np.full(9, arm), draws)
-        assert {tuple(row) for row in seen} <= {tuple(row) for row in table[:, arm]}
+        noise = law.sample(1.0, np.full(9, arm), draws)
+        assert {tuple(row) for row in noise} <= {tuple(row) for row in table[:, arm]}
 
 
 @pytest.mark.parametrize(("ones", "rows"), [(1, 2), (1, 3), (1, 20), (99, 100), (1, 1000)])
-def test_the_sub_gaussian_of_two_values_is_kearns_and_sauls(ones, rows):
+def test_the_sub_gaussian_scale_of_two_values_is_that_of_kearns_and_saul(ones, rows):
     """A Bernoulli(p) is R-sub-Gaussian for R^2 >= (1 - 2p) / (2 ln((1 - p) / p)), and for no less."""
     table = np.zeros((rows, 1, 1))
     table[:ones] = 3.0
     p = ones / rows
-    least = 0.5 if p == 0.5 else np.sqrt((1 - 2 * p) / (2 * np.log((1 - p) / p)))
-    found = sb.problems.ResampledNoise(table).sub_gaussian()
-    assert 0.99 * 3 * least <= found <= 3 * least * (1 + 1e-9)
+    exact = 0.5 if p == 0.5 else np.sqrt((1 - 2 * p) / (2 * np.log((1 - p) / p)))
+    scale = sb.problems.ResampledNoise(table).sub_gaussian()
+    assert 0.99 * 3 * exact <= scale <= 3 * exact * (1 + 1e-9)
 
 
-def test_the_sub_gaussian_is_that_of_the_worst_column():
+def test_the_sub_gaussian_scale_is_that_of_the_worst_column():
     rng = np.random.default_rng(0)
     table = np.stack([rng.uniform(-1, 1, (300, 4)), np.zeros((300, 4))], axis=2)
     table[:, 2, 0] *= 3
-    table[0, 1, 0] = 5.0  # one row stands out
+    table[0, 1, 0] = 5.0  # an outlier
     worst = 0.0
     for column in table.reshape(300, -1).T:
         eta = column - column.mean()
@@ -79,19 +79,19 @@ def test_the_sub_gaussian_is_that_of_the_worst_column():
 
 @pytest.mark.parametrize("engine", ["numpy", "jax"])
 @pytest.mark.parametrize("law", ["uniform", "student", "rows"])
-def test_a_problem_is_seen_through_its_law_on_either_engine(law, engine):
+def test_observations_have_the_problems_noise_law_on_both_engines(law, engine):
     table = np.random.default_rng(0).uniform(-1, 1, (7, 30, 2))
-    made = sb.problems.ResampledNoise(table) if law == "rows" else law
-    problem = sb.problems.rkhs(arms=30, seed=1, noise=0.2, law=made)
+    noise_law = sb.problems.ResampledNoise(table) if law == "rows" else law
+    problem = sb.problems.rkhs(arms=30, seed=1, noise=0.2, law=noise_law)
     trace = sb.simulate(sb.CKB(**problem.settings(), horizon=50), problem, trials=3, engine=engine)
     noise = np.stack([trace.rewards - problem.reward[trace.arms], trace.costs - problem.cost[trace.arms]], axis=-1)
     draws = draw(problem.draws(), 0, range(3), 0, 50, PROBLEM)
-    for t, own in enumerate(draws.rounds()):
-        np.testing.assert_allclose(noise[:, t], problem.law.sample(0.2, trace.arms[:, t], own), atol=1e-12)
+    for t, round_draws in enumerate(draws.rounds()):
+        np.testing.assert_allclose(noise[:, t], problem.law.sample(0.2, trace.arms[:, t], round_draws), atol=1e-12)
     assert noise.std() > 0.05
 
 
-def test_contexts_have_a_draw_of_their_own():
+def test_contexts_and_noise_use_separate_draws():
     labels = np.arange(30) % 3
     problem = sb.problems.rkhs(arms=30, seed=1, law="uniform")
     problem = sb.problems.Problem(**{**vars(problem), "contexts": labels})
@@ -112,6 +112,6 @@ def test_contexts_have_a_draw_of_their_own():
         lambda: sb.problems.Problem(**{**vars(sb.problems.rkhs()), "law": 3}),
     ],
 )
-def test_what_is_no_law_is_refused(bad):
+def test_invalid_noise_laws_are_refused(bad):
     with pytest.raises(sb.ArgumentError, match="expected.*got"):
         bad()

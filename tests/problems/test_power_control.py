@@ -9,7 +9,7 @@ import softbandit as sb
 
 
 def water_filling(gains, budget):
-    """max mean log2(1 + h p) with mean p = budget, 0 <= p <= 1: p = w - 1 / h, cut, w by bisection."""
+    """max mean log2(1 + h p) with mean p = budget, 0 <= p <= 1: p = w - 1 / h, clipped, w by bisection."""
 
     def powers(level):
         return np.clip(level - 1 / gains, 0, 1)
@@ -36,11 +36,11 @@ def test_gains_are_the_means_of_equal_slices_of_an_exponential(states):
 
 @pytest.mark.parametrize("settings", [{}, {"snr": 20.0, "budget": 0.7}, {"snr": 0.5, "states": 3, "budget": 0.05}])
 def test_a_finer_grid_of_powers_approaches_water_filling_from_below(settings):
-    """Between two powers the grid has the chord of a concave function: off by at most |f''| h^2 / 8 = c h^2."""
-    given = {"states": 8, "snr": 5.0, "budget": 0.3, **settings}
-    gains = sb.problems.channel_gains(given["states"], given["snr"])
-    _, value = water_filling(gains, given["budget"])
-    curvature = (gains**2).mean() / math.log(2)  # of log2(1 + h p), at most, on average over the states
+    """Between two powers, s apart, the grid has the chord of a concave function: at most |f''| s^2 / 8 below it."""
+    values = {"states": 8, "snr": 5.0, "budget": 0.3, **settings}
+    gains = sb.problems.channel_gains(values["states"], values["snr"])
+    _, value = water_filling(gains, values["budget"])
+    curvature = (gains**2).mean() / math.log(2)  # an upper bound on that of log2(1 + h p), averaged over the states
     gaps = []
     for levels in (5, 21, 61):
         gaps.append(value - grid_optimum(levels=levels, **settings))
@@ -48,14 +48,14 @@ def test_a_finer_grid_of_powers_approaches_water_filling_from_below(settings):
     assert gaps[-1] < gaps[0] / 50 < 1e-3
 
 
-def test_the_optimum_is_the_one_described():
+def test_the_optimum_of_wireless_is_the_documented_one():
     powers, value = water_filling(sb.problems.channel_gains(8, 5.0), 0.3)
     assert ((powers == 0).sum(), round(value, 3)) == (2, 1.285)
     assert round(grid_optimum(), 4) == 1.2846
     assert round(float(np.log2(1 + 0.3 * sb.problems.channel_gains(8, 5.0)).mean()), 3) == 1.127
 
 
-def test_arms_are_states_by_powers():
+def test_the_arms_of_wireless_are_states_times_powers():
     problem = sb.problems.wireless(states=4, levels=5, snr=2.0, budget=0.25)
     assert problem.arms.shape == (20, 2)
     np.testing.assert_array_equal(problem.contexts, np.repeat(np.arange(4), 5))
@@ -65,11 +65,11 @@ def test_arms_are_states_by_powers():
     assert problem.cost[7] == 0.25
 
 
-def test_one_state_is_a_problem_without_choice_of_when():
+def test_with_one_state_the_optimum_is_constant_power():
     assert grid_optimum(states=1, levels=101, budget=0.3) == pytest.approx(math.log2(1 + 5.0 * 0.3), abs=1e-12)
 
 
-def test_the_bounds_are_the_least_norms_and_the_ledger_agrees():
+def test_the_bounds_of_wireless_are_the_minimum_norms_and_the_ledger_verifies_them():
     problem = sb.problems.wireless()
     K = problem.kernel(problem.arms, problem.arms)
     assert problem.reward_bound**2 == pytest.approx(problem.reward @ np.linalg.solve(K, problem.reward), rel=1e-8)
@@ -77,10 +77,10 @@ def test_the_bounds_are_the_least_norms_and_the_ledger_agrees():
     ledger = sb.CKB(**problem.settings(), horizon=1000).guarantees(problem)
     status = {row.assumption: row.status for row in ledger.rows}
     assert status["norm of f <= B"] == status["norm of g <= G"] == status["Slater's condition"] == "verified"
-    assert status["one context"] == "violated"  # the theorems are for one
+    assert status["one context"] == "violated"  # the theorems assume one
 
 
-def test_each_state_is_on_offer_equally_often():
+def test_each_channel_state_is_offered_equally_often():
     problem = sb.problems.wireless(states=5)
     trace = sb.simulate(sb.CKB(**problem.settings(), horizon=2000), problem)
     share = np.bincount(problem.contexts[trace.arms[0]], minlength=5) / 2000
@@ -88,13 +88,13 @@ def test_each_state_is_on_offer_equally_often():
 
 
 @pytest.mark.parametrize("engine", ["numpy", "jax"])
-def test_ckb_comes_near_water_filling(engine):
+def test_ckb_comes_close_to_water_filling(engine):
     """In the last quarter, on the mean of 10 trials: better than any constant power, within 5%, and on budget to 5%."""
     problem = sb.problems.wireless()
     policy = sb.CKB(**problem.settings(), horizon=1000, explore="rand", width_scale=0.02)
     trace = sb.simulate(policy, problem, trials=10, engine=engine)
     last = trace.arms[:, 750:]
-    # Luck with the states, of which 2,500 are seen, moves the mean; compare with what these states allow.
+    # The mean depends on the 2,500 states drawn, so compare with the optimum on the same states.
     powers, _ = water_filling(sb.problems.channel_gains(8, 5.0), 0.3)
     best = np.log2(1 + sb.problems.channel_gains(8, 5.0) * powers)[problem.contexts[last]].mean()
     constant = np.log2(1 + sb.problems.channel_gains(8, 5.0) * 0.3)[problem.contexts[last]].mean()
@@ -118,6 +118,6 @@ def test_ckb_comes_near_water_filling(engine):
         {"law": "gausian"},
     ],
 )
-def test_bad_input_is_refused(bad):
+def test_invalid_settings_of_wireless_are_refused(bad):
     with pytest.raises(sb.ArgumentError, match="expected.*got"):
         sb.problems.wireless(**bad)

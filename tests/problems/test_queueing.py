@@ -1,4 +1,4 @@
-"""The formulas of the M/M/s queue against sums, integrals and a simulation of it."""
+"""The formulas of the M/M/s queue against sums, integrals and a simulation."""
 
 import math
 from fractions import Fraction
@@ -12,22 +12,22 @@ import softbandit as sb
 from softbandit.problems.queueing import erlang_c, late_share
 
 
-def by_the_sum(s, a):
-    """C = w / (sum_{k < s} a^k / k! + w),  w = a^s / s! . s / (s - a): from the balance of the queue's states."""
+def erlang_c_by_summation(s, a):
+    """C = w / (sum_{k < s} a^k / k! + w),  w = a^s / s! . s / (s - a): from the stationary distribution."""
     w = a**s / math.factorial(s) * s / (s - a)
     return w / (sum(a**k / math.factorial(k) for k in range(s)) + w)
 
 
 @pytest.mark.parametrize("s", range(1, 13))
 @pytest.mark.parametrize("load", [Fraction(1, 100), Fraction(1, 2), Fraction(9, 10), Fraction(999, 1000)])
-def test_erlang_c_is_the_direct_sum_in_fractions(s, load):
-    exact = by_the_sum(s, load * s)
-    # s steps, each of a few roundings; 1 - rho magnifies them.
+def test_erlang_c_matches_the_sum_in_exact_fractions(s, load):
+    exact = erlang_c_by_summation(s, load * s)
+    # Each of s steps rounds a few times, and the errors are divided by 1 - rho.
     assert erlang_c(s, float(load * s)) == pytest.approx(float(exact), rel=1e-15 * (5 + 3 * s) / float(1 - load))
 
 
 @pytest.mark.parametrize(("s", "load"), [(300, 290.0), (5_000, 4_900.0), (5_000, 100.0)])
-def test_erlang_c_of_many_servers_is_the_sum_in_many_digits(s, load):
+def test_erlang_c_of_thousands_of_servers_matches_the_sum_in_60_digits(s, load):
     with mpmath.workdps(60):
         a = mpmath.mpf(load)
         tail = a**s / mpmath.factorial(s) * s / (s - a)
@@ -35,21 +35,21 @@ def test_erlang_c_of_many_servers_is_the_sum_in_many_digits(s, load):
         assert erlang_c(s, load) == pytest.approx(float(exact), rel=1e-9, abs=1e-300)
 
 
-def test_one_server_waits_as_often_as_it_is_busy():
+def test_erlang_c_of_one_server_is_its_load():
     assert erlang_c(1, 0.3) == pytest.approx(0.3, rel=1e-14)
 
 
 @pytest.mark.parametrize("t", [0.01, 1.0, 20.0])
 @pytest.mark.parametrize("rate", [0.01, 0.5, 0.99])
-def test_one_server_is_late_exponentially(t, rate):
+def test_the_late_share_of_one_server_is_exponential(t, rate):
     assert late_share(t, 1, rate, 1.0) == pytest.approx(math.exp(-(1 - rate) * t), rel=1e-12)
 
 
-def by_the_number_found(t, s, rate, mu):
-    """Sum over the number n that an arrival finds (Poisson arrivals see the stationary law) of P(W > t | n).
+def late_share_by_integration(t, s, rate, mu):
+    """Sum of P(n) P(W > t | n) over the number n in the queue at an arrival: stationary, as arrivals are Poisson.
 
-    With n < s it is served at once. Otherwise n - s + 1 others must finish first, at the rate
-    s mu: a gamma time, integrated by Gauss-Legendre, then the service.
+    If n < s it is served at once. Otherwise n - s + 1 others must finish first, at rate s mu: a
+    gamma-distributed time, integrated by Gauss-Legendre quadrature. Then follows the service.
     """
     a, rho = rate / mu, rate / (s * mu)
     last = s + math.ceil(math.log(1e-14) / math.log(rho))
@@ -77,13 +77,13 @@ def by_the_number_found(t, s, rate, mu):
         (0.1, 5, 1.0, 1.0),
     ],
 )
-def test_the_late_share_by_integration_over_what_an_arrival_finds(t, s, rate, mu):
+def test_the_late_share_matches_integration_over_the_queue_length(t, s, rate, mu):
     # The sum leaves out 1e-14 of the states; the integrand is smooth over [0, t].
-    assert late_share(t, s, rate, 1 / mu) == pytest.approx(by_the_number_found(t, s, rate, mu), rel=1e-9)
+    assert late_share(t, s, rate, 1 / mu) == pytest.approx(late_share_by_integration(t, s, rate, mu), rel=1e-9)
 
 
-def simulated(s, rate, mu, replications=1500, warm=300, counted=150):
-    """Times in the system, (replications, counted): each customer takes the server that is free first."""
+def simulate_queue(s, rate, mu, replications=1500, warm=300, counted=150):
+    """Return times in the system, (replications, counted). Each customer takes the server that is free first."""
     rng = np.random.default_rng(0)
     rows = np.arange(replications)
     free, now, times = np.zeros((replications, s)), np.zeros(replications), []
@@ -96,9 +96,9 @@ def simulated(s, rate, mu, replications=1500, warm=300, counted=150):
 
 
 @pytest.mark.parametrize(("s", "rate", "mu"), [(1, 0.7, 1.0), (3, 2.4, 1.0), (8, 5.0, 1.0)])
-def test_the_late_share_of_a_simulated_queue(s, rate, mu):
-    """Replications are independent, so their means have a standard error; 300 customers warm a queue at 80% up."""
-    times = simulated(s, rate, mu)
+def test_the_late_share_matches_a_simulated_queue(s, rate, mu):
+    """Replications are independent, so the standard error is known. 300 customers are enough to reach stationarity."""
+    times = simulate_queue(s, rate, mu)
     for t in (0.5, 2.0, 5.0):
         share = (times > t).mean(axis=1)
         error = share.std() / math.sqrt(len(share))
@@ -111,18 +111,18 @@ def test_an_unstable_queue_is_always_late():
     assert late_share(1.0, 4, 3.999999, 1.0) == pytest.approx(1.0, abs=1e-4)
 
 
-def test_it_is_a_share_and_falls_with_servers_and_limit():
+def test_the_late_share_is_in_0_1_and_falls_with_servers_and_limit():
     shares = np.array([[late_share(t, s, 7.0, 0.5) for s in range(1, 60)] for t in (1e-9, 0.1, 1.0, 10.0, 1e4)])
     assert ((shares >= 0) & (shares <= 1)).all()
     assert (np.diff(shares, axis=0) <= 0).all()
     assert (np.diff(shares, axis=1) <= 1e-15).all()
-    # Very many servers: no line, only the service.
+    # With very many servers there is no line, only the service.
     assert late_share(1.0, 2_000, 7.0, 0.5) == pytest.approx(math.exp(-2), rel=1e-14)
 
 
 @pytest.mark.parametrize(
     "bad", [(0.0, 1, 1.0, 1.0), (1.0, 0, 1.0, 1.0), (1.0, 1.5, 1.0, 1.0), (1.0, 1, -1.0, 1.0), (1.0, 1, 1.0, math.nan)]
 )
-def test_bad_input_is_refused(bad):
+def test_invalid_arguments_of_late_share_are_refused(bad):
     with pytest.raises(sb.ArgumentError, match="expected.*got"):
         late_share(*bad)

@@ -1,4 +1,4 @@
-"""A real HTTP server of one file on this machine, with the manners and the faults of real ones."""
+"""A real HTTP server of one file on this machine, with the behaviour and the faults of real ones."""
 
 import contextlib
 import hashlib
@@ -12,8 +12,8 @@ from softbandit.data import Known
 CONTENT = np.random.default_rng(1).bytes(50_000)
 
 
-class Served(ThreadingHTTPServer):
-    """Settings may be changed between requests; `ranges` are the Range headers that came."""
+class FileServer(ThreadingHTTPServer):
+    """Settings may be changed between requests. `ranges` lists the Range headers received."""
 
     def __init__(self, content, ranges=True, status=None, stop_after=None):
         self.content, self.with_ranges, self.status, self.stop_after = content, ranges, status, stop_after
@@ -25,19 +25,19 @@ class Served(ThreadingHTTPServer):
         return f"http://127.0.0.1:{self.server_port}/some/file.bin"
 
     def known(self, content=CONTENT):
-        """The file as it should be, at this server."""
+        """Return the record of a file with that content, at this server."""
         digest = hashlib.sha256(content).hexdigest()
         return Known("thing", "file.bin", digest, len(content), self.address, "http://page", "a thing", "some bytes")
 
 
 class Handler(BaseHTTPRequestHandler):
     def do_GET(self):
-        wanted = self.headers.get("Range")
-        self.server.ranges.append(wanted)
+        requested = self.headers.get("Range")
+        self.server.ranges.append(requested)
         if self.server.status is not None:
             self.send_error(self.server.status)
             return
-        start = int(wanted.removeprefix("bytes=").removesuffix("-")) if wanted and self.server.with_ranges else 0
+        start = int(requested.removeprefix("bytes=").removesuffix("-")) if requested and self.server.with_ranges else 0
         if start and start >= len(self.server.content):
             self.send_error(416)
             return
@@ -45,7 +45,7 @@ class Handler(BaseHTTPRequestHandler):
         self.send_response(206 if start else 200)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
-        self.wfile.write(body[: self.server.stop_after])  # then the connection closes, whatever was announced
+        self.wfile.write(body[: self.server.stop_after])  # then the connection closes, even before Content-Length
 
     def log_message(self, *arguments):
         pass
@@ -53,7 +53,8 @@ class Handler(BaseHTTPRequestHandler):
 
 @contextlib.contextmanager
 def serving(content=CONTENT, **settings):
-    with Served(content, **settings) as server:
+    """Run the server in a thread."""
+    with FileServer(content, **settings) as server:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
         try:

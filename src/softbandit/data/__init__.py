@@ -1,6 +1,6 @@
-"""The data behind the paper's simulations: known files, where they lie, and what stands in for them.
+"""The data behind the paper's simulations: the original files, the folders that hold them, and their stand-ins.
 
-Fetching is in `softbandit.data.fetch`, which brings in the standard library's network modules.
+Downloads are in `softbandit.data.download`, which is not imported here because it loads the network modules.
 """
 
 from softbandit.data.catalogue import KNOWN, Known

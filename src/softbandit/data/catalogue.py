@@ -1,4 +1,4 @@
-"""The paper's two data files: what they are, where they come from, and how to tell that a file is one of them."""
+"""The paper's two data files: their contents, addresses and checksums."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -7,25 +7,25 @@ _PUBLISHED = (
     "https://raw.githubusercontent.com/sayakrc/Bayesian-Optimization-under-Heavy-tailed-Payoffs/"
     "30196d5c9eca766ca87afec517be98cf76c961a5/"
 )  # the code published with Chowdhury & Gopalan (2019), at one commit
-_LICENCE = "published without a licence to pass it on; so it is fetched from its address and never shipped"
+_LICENCE = "published without a licence to redistribute it, so it is downloaded from its address and never shipped"
 
 
 @dataclass(frozen=True)
 class Known:
-    """A file that is known by its sha256."""
+    """A data file, identified by its sha256."""
 
     name: str
     file: str
     sha256: str
     bytes: int
-    address: str  # of the file
-    page: str  # that tells of it
+    address: str  # of the file itself
+    page: str  # that describes it
     title: str
     about: str
     licence: str = _LICENCE
 
     def by_hand(self, folder: Path) -> str:
-        """How to put the file in a folder without this library."""
+        """Return instructions for putting the file in a folder without this library."""
         return (
             "To place it by hand:\n"
             f"  download  {self.address}\n"

@@ -1,4 +1,4 @@
-"""A known data file fetched from its address: resumed where it broke off, put in place once its sha256 is right."""
+"""Downloads of the known data files: resumed after a broken connection, put in place once the sha256 is right."""
 
 import contextlib
 import errno
@@ -8,120 +8,122 @@ import urllib.request
 from collections.abc import Callable, Iterator
 from os import PathLike
 from pathlib import Path
-from typing import Any
 
 from softbandit import validation
 from softbandit.atomic_write import replacing
 from softbandit.data.catalogue import KNOWN, Known
-from softbandit.data.folders import place
-from softbandit.data.loaders import read
+from softbandit.data.folders import data_folder
+from softbandit.data.loaders import read_bytes
 from softbandit.data.sources import sha256
 from softbandit.errors import ChecksumError, DataError, DiskFullError, FetchError, MovedError, OfflineError
 
-Progress = Callable[[int, int], None]  # bytes so far, bytes in all
+Progress = Callable[[int, int], None]  # called with the bytes so far and the bytes in total
 TIMEOUT = 30  # seconds without a byte
-PIECE = 1 << 14
-RESUMED, GONE, BAD_RANGE = 206, (404, 410), 416
+CHUNK = 1 << 14  # bytes
+PARTIAL_CONTENT, NOT_FOUND, RANGE_NOT_SATISFIABLE = 206, (404, 410), 416  # HTTP status codes
 
 
 def fetch(what: str | Known, folder: str | PathLike[str] | None = None, progress: Progress | None = None) -> Path:
-    """Download one of the KNOWN files to a folder, by default the one where it is looked for; where it now lies.
+    """Download one of the KNOWN files to a folder, by default the one that problems read it from. Return its path.
 
-    What has arrived when the connection breaks is kept beside it as a .part file, and the next
-    call goes on from there. `progress` is called with the bytes so far and the bytes in all.
+    If the connection breaks, the bytes received so far are kept beside it in a .part file, and
+    the next call resumes from there. `progress` is called with the bytes so far and in total.
     """
     known = what if isinstance(what, Known) else validation.named("data", what, KNOWN)
-    target = place(folder).folder / known.file
+    target = data_folder(folder).path / known.file
     if target.exists():
-        return _already(known, target)
+        _check_existing(known, target)
+        return target
     part = target.with_name(f"{target.name}.part")
-    with _writing(known, target):
+    with _disk_errors(known, target):
         target.parent.mkdir(parents=True, exist_ok=True)
     if _size(part) != known.bytes:
         _download(known, part, progress or (lambda done, total: None))
-    content = read(part)
+    content = read_bytes(part)
     if sha256(content) != known.sha256:
         part.unlink()
         got = f"{len(content):,} bytes with sha256 {sha256(content)[:8]}..."
-        fault = f"what came is another file, {got} It was removed; try again, or look at {known.page}"
+        fault = f"the download is another file, {got} It was removed; try again, or look at {known.page}"
         raise ChecksumError(f"{known.name}: {fault}\n{known.by_hand(target.parent)}")
-    with _writing(known, target), replacing(target) as file:
+    with _disk_errors(known, target), replacing(target) as file:
         file.write(content)
     part.unlink()
     return target
 
 
-def _already(known: Known, target: Path) -> Path:
-    if sha256(read(target)) != known.sha256:
-        fault = f"{target} exists and is another file. It was left as it is: move it away, then fetch again."
+def _check_existing(known: Known, target: Path) -> None:
+    if sha256(read_bytes(target)) != known.sha256:
+        fault = f"{target} exists and is another file. It was not changed: move it away, then fetch again."
         raise DataError(f"{known.name}: {fault}\n{known.by_hand(target.parent)}")
-    return target
 
 
 def _download(known: Known, part: Path, progress: Progress) -> None:
-    """Bring the part up to the known size, or a piece beyond it where more than that comes."""
-    have = _size(part) if _size(part) < known.bytes else 0
-    with _requesting(known, part):
-        response = _response(known.address, have)
-    done = have if response.status == RESUMED else 0  # a server that cannot resume sends the whole
-    with response, _writing(known, part), part.open("ab" if done else "wb") as file:
+    """Download the rest of the file to `part`. Stop at the first chunk beyond its known size."""
+    offset = _size(part) if _size(part) < known.bytes else 0
+    with _network_errors(known, part):
+        response = _request(known.address, offset)
+    done = offset if response.status == PARTIAL_CONTENT else 0  # a server that cannot resume sends the whole file
+    with response, _disk_errors(known, part), part.open("ab" if done else "wb") as file:
         progress(done, known.bytes)
-        for piece in _pieces(known, part, response):
-            file.write(piece)
+        for chunk in _chunks(known, part, response):
+            file.write(chunk)
             file.flush()
-            done += len(piece)
+            done += len(chunk)
             progress(done, known.bytes)
             if done > known.bytes:
                 break
     if done < known.bytes:
-        raise OfflineError(_broken(known, part, f"the connection broke after {done:,} of {known.bytes:,} bytes"))
+        fault = f"the connection broke after {done:,} of {known.bytes:,} bytes"
+        raise OfflineError(_connection_message(known, part, fault))
 
 
-def _pieces(known: Known, part: Path, response: Any) -> Iterator[bytes]:
-    with _requesting(known, part):
-        while piece := response.read(PIECE):
-            yield piece
+def _chunks(known: Known, part: Path, response: http.client.HTTPResponse) -> Iterator[bytes]:
+    with _network_errors(known, part):
+        while chunk := response.read(CHUNK):
+            yield chunk
 
 
-def _response(address: str, have: int) -> Any:
+def _request(address: str, offset: int) -> http.client.HTTPResponse:
+    """Request the file from the offset on, or all of it if the server does not have that many bytes."""
     headers = {"User-Agent": "softbandit", "Accept-Encoding": "identity"}
-    request = urllib.request.Request(address, headers=headers | ({"Range": f"bytes={have}-"} if have else {}))
+    request = urllib.request.Request(address, headers=headers | ({"Range": f"bytes={offset}-"} if offset else {}))
     try:
-        return urllib.request.urlopen(request, timeout=TIMEOUT)
+        response: http.client.HTTPResponse = urllib.request.urlopen(request, timeout=TIMEOUT)
     except urllib.error.HTTPError as error:
-        if not have or error.code != BAD_RANGE:
+        if not offset or error.code != RANGE_NOT_SATISFIABLE:
             raise
         error.close()
-        return _response(address, 0)
+        return _request(address, 0)
+    return response
 
 
 @contextlib.contextmanager
-def _requesting(known: Known, part: Path) -> Iterator[None]:
-    """The network's errors as ours."""
+def _network_errors(known: Known, part: Path) -> Iterator[None]:
+    """Raise errors of the network as FetchError or one of its subclasses."""
     try:
         yield
     except urllib.error.HTTPError as error:
         error.close()
-        kind = MovedError if error.code in GONE else FetchError
-        fault = "It has moved or is gone" if error.code in GONE else "Try again later"
-        said = f"{known.address} answered {error.code} {error.reason}. {fault}; {known.page} may say more."
-        raise kind(f"{known.name}: {said}\n{known.by_hand(part.parent)}") from None
+        kind = MovedError if error.code in NOT_FOUND else FetchError
+        fault = "It has moved or is gone" if error.code in NOT_FOUND else "Try again later"
+        answer = f"{known.address} answered {error.code} {error.reason}. {fault}; {known.page} may say more."
+        raise kind(f"{known.name}: {answer}\n{known.by_hand(part.parent)}") from None
     except (OSError, http.client.HTTPException) as error:
         cause = getattr(error, "reason", error)
-        raise OfflineError(_broken(known, part, f"no connection to the server ({cause})")) from error
+        raise OfflineError(_connection_message(known, part, f"no connection to the server ({cause})")) from error
 
 
-def _broken(known: Known, part: Path, fault: str) -> str:
-    kept = f" The first {_size(part):,} bytes are kept, and fetching again goes on from there." if _size(part) else ""
+def _connection_message(known: Known, part: Path, fault: str) -> str:
+    kept = f" The first {_size(part):,} bytes are kept, and fetching again resumes from there." if _size(part) else ""
     return f"{known.name}: {fault}. Are you online?{kept}\n{known.by_hand(part.parent)}"
 
 
 @contextlib.contextmanager
-def _writing(known: Known, target: Path) -> Iterator[None]:
-    """The disk's errors as ours."""
+def _disk_errors(known: Known, target: Path) -> Iterator[None]:
+    """Raise errors of the disk as DiskFullError or FetchError."""
     try:
         yield
-    except FetchError:  # the network's
+    except FetchError:  # from the network, inside the same block
         raise
     except OSError as error:
         cause = error.__cause__ if isinstance(error.__cause__, OSError) else error

@@ -1,6 +1,6 @@
-"""Where data files lie: in a folder that is named, by the caller or by SOFTBANDIT_DATA, or else in the user's cache.
+"""The folder of the data files: the one named by the caller, else by SOFTBANDIT_DATA, else the user's cache.
 
-A folder that is named must hold the file; the cache may lack it.
+A named folder must contain the file; the cache need not.
 """
 
 import os
@@ -12,24 +12,24 @@ from typing import NamedTuple
 VARIABLE = "SOFTBANDIT_DATA"
 
 
-class Place(NamedTuple):
-    """A folder, and who named it: "caller", the variable, or "" for the cache, which nobody named."""
+class DataFolder(NamedTuple):
+    """A folder, and who named it: "caller", the environment variable, or "" for the cache."""
 
-    folder: Path
+    path: Path
     named_by: str
 
 
-def place(folder: str | PathLike[str] | None = None) -> Place:
-    """Where to look, and where to fetch to."""
+def data_folder(folder: str | PathLike[str] | None = None) -> DataFolder:
+    """Return the folder that data files are read from and downloaded to."""
     if folder is not None:
-        return Place(Path(folder).expanduser(), "caller")
-    if named := os.environ.get(VARIABLE):
-        return Place(Path(named).expanduser(), VARIABLE)
-    return Place(cache_folder(), "")
+        return DataFolder(Path(folder).expanduser(), "caller")
+    if from_environment := os.environ.get(VARIABLE):
+        return DataFolder(Path(from_environment).expanduser(), VARIABLE)
+    return DataFolder(cache_folder(), "")
 
 
 def cache_folder() -> Path:
-    """The user's cache, as the system has it."""
+    """Return softbandit's folder in the operating system's cache for the user."""
     if sys.platform == "darwin":
         return Path.home() / "Library" / "Caches" / "softbandit"
     variable = "LOCALAPPDATA" if sys.platform == "win32" else "XDG_CACHE_HOME"

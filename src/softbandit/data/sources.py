@@ -1,4 +1,4 @@
-"""Which data a problem stands on: the original where it is found, a file of one's own, or a stand-in."""
+"""The choice of data for a problem: the original if it is there, the user's own file, or a stand-in."""
 
 import difflib
 import hashlib
@@ -7,36 +7,27 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from os import PathLike
 from pathlib import Path
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 
 from softbandit import validation
-from softbandit.backend.shapes import Floats
 from softbandit.data.catalogue import KNOWN, Known
-from softbandit.data.folders import VARIABLE, Place, place
-from softbandit.data.loaders import Prices, Readings, parse_prices, parse_sensors, read
+from softbandit.data.folders import VARIABLE, DataFolder, data_folder
+from softbandit.data.loaders import Prices, Readings, parse_prices, parse_sensors, read_bytes
 from softbandit.data.office_simulation import simulated_office
 from softbandit.data.sp500 import sp500_panel
 from softbandit.errors import ArgumentError, DataError
 
 ORIGINAL, STAND_IN, OWN_FILE = "original", "stand-in", "own file"
 OK, DIFFERS, ABSENT = "ok", "differs", "absent"
-INSTEAD = f"To use the stand-in, say {STAND_IN!r} in place of a folder."
-Where = str | PathLike[str] | None
-
-
-class HasArrays(Protocol):
-    @property
-    def arrays(self) -> tuple[Floats, ...]: ...
-
-
-T = TypeVar("T", bound=HasArrays)
+PathOrName = str | PathLike[str]
+T = TypeVar("T", Readings, Prices)
 
 
 @dataclass(frozen=True)
 class Origin:
-    """What data were used, for a figure's caption and for a manifest."""
+    """A description of the data in use, for captions and manifests."""
 
     name: str
     kind: str  # ORIGINAL, STAND_IN or OWN_FILE
@@ -46,81 +37,77 @@ class Origin:
 
 
 class Status(NamedTuple):
-    """Whether the original is where it is looked for."""
+    """The path at which the original is expected, and whether it is there."""
 
     file: Path
-    named_by: str  # as in Place
+    named_by: str  # as in DataFolder
     checked: str  # OK, DIFFERS or ABSENT
 
 
 @dataclass(frozen=True)
 class Source(Generic[T]):
-    """One of the data sets: its known file, how such a file is read, and what stands in for it."""
+    """One of the data sets: its original file, the parser of such files, and its stand-in."""
 
     known: Known
-    parse: Callable[[bytes, str], T]
+    parse: Callable[[bytes, str], T]  # content and file name
     stand_in: Callable[[], T]
     stand_in_title: str
 
-    def choose(self, data: Where = None, path: Where = None) -> tuple[T, Origin]:
-        """The data, and what they are.
+    def choose(self, data: PathOrName | None = None, path: PathOrName | None = None) -> tuple[T, Origin]:
+        """Return the data and their origin.
 
-        `data` is a folder, "original", "stand-in", or None: then the original where it is found,
-        else the stand-in. `path` is a file of one's own, which need not be the original.
+        `data` is a folder, "original", "stand-in", or None for the original if it is there and
+        the stand-in otherwise. `path` is the user's own file, which need not be the original.
         """
         if path is not None:
-            return self._own(data, path)
+            if data is not None:
+                raise ArgumentError.of("data", "None if path names a file", data, "Pass one of the two.")
+            return self._parsed(read_bytes(path), str(path), OWN_FILE, f"own file {Path(path).name}")
         if data == STAND_IN:
-            return self._stand_in()
-        at = place(None if data == ORIGINAL else data)
-        if not at.named_by and data != ORIGINAL and not (at.folder / self.known.file).exists():
-            return self._stand_in()
-        return self._original(at)
+            return self._build_stand_in()
+        folder = data_folder(None if data == ORIGINAL else data)
+        if not folder.named_by and data != ORIGINAL and not (folder.path / self.known.file).exists():
+            return self._build_stand_in()
+        return self._load_original(folder)
 
-    def status(self, folder: Where = None) -> Status:
-        """Whether the original is in the folder, by default the one where it is looked for."""
-        at = place(folder)
-        file = at.folder / self.known.file
+    def status(self, folder: PathOrName | None = None) -> Status:
+        """Return whether the original is in the folder, by default the one that it is read from."""
+        path, named_by = data_folder(folder)
+        file = path / self.known.file
         if not file.exists():
-            return Status(file, at.named_by, ABSENT)
-        return Status(file, at.named_by, OK if sha256(read(file)) == self.known.sha256 else DIFFERS)
+            return Status(file, named_by, ABSENT)
+        return Status(file, named_by, OK if sha256(read_bytes(file)) == self.known.sha256 else DIFFERS)
 
-    def _own(self, data: Where, path: str | PathLike[str]) -> tuple[T, Origin]:
-        if data is not None:
-            raise ArgumentError.of("data", "None where path names a file", data, "Pass one of the two.")
-        content = read(path)
-        digest = sha256(content)
-        about = f"own file {Path(path).name} sha256 {digest[:8]}..."
-        return self.parse(content, str(path)), Origin(self.known.name, OWN_FILE, str(path), digest, about)
-
-    def _stand_in(self) -> tuple[T, Origin]:
+    def _build_stand_in(self) -> tuple[T, Origin]:
         values = self.stand_in()
         digest = sha256(b"".join(np.ascontiguousarray(a, dtype="<f8").tobytes() for a in values.arrays))
         return values, Origin(self.known.name, STAND_IN, None, digest, f"stand-in: {self.stand_in_title}")
 
-    def _original(self, at: Place) -> tuple[T, Origin]:
-        known, file = self.known, at.folder / self.known.file
+    def _load_original(self, folder: DataFolder) -> tuple[T, Origin]:
+        known, file = self.known, folder.path / self.known.file
         if not file.exists():
-            raise _missing(known, at)
-        content = read(file)
-        digest = sha256(content)
-        if digest != known.sha256:
-            raise self._foreign(content, digest, at)
-        text = f"{known.title}, {known.file} sha256 {digest[:8]}..."
-        return self.parse(content, str(file)), Origin(known.name, ORIGINAL, str(file), digest, text)
+            raise _missing(known, folder)
+        content = read_bytes(file)
+        if sha256(content) != known.sha256:
+            raise self._not_the_original(content, folder)
+        return self._parsed(content, str(file), ORIGINAL, f"{known.title}, {known.file}")
 
-    def _foreign(self, content: bytes, digest: str, at: Place) -> DataError:
-        """What is wrong with a file that has the original's name and not its sha256."""
-        known, file = self.known, at.folder / self.known.file
+    def _parsed(self, content: bytes, path: str, kind: str, title: str) -> tuple[T, Origin]:
+        digest = sha256(content)
+        return self.parse(content, path), Origin(self.known.name, kind, path, digest, f"{title} sha256 {digest[:8]}...")
+
+    def _not_the_original(self, content: bytes, folder: DataFolder) -> DataError:
+        """Return the error for a file that has the original's name but not its sha256."""
+        known, file = self.known, folder.path / self.known.file
         try:
             self.parse(content, str(file))
             fault = f"{file} is another file than the original {known.file} ({known.about})."
-            own = f"\nor use it as a file of your own with: softbandit.problems.{known.name}(path={str(file)!r})"
+            alternative = f"\nor use it as a file of your own: softbandit.problems.{known.name}(path={str(file)!r})"
         except DataError as error:
-            fault, own = str(error), ""
+            fault, alternative = str(error), ""
         return DataError(
-            f"{fault}\nIt has {len(content):,} bytes and sha256 {digest[:8]}..., the original {known.bytes:,} and "
-            f"{known.sha256[:8]}...\nMove it away and fetch the original with: {_command(known, at)}{own}"
+            f"{fault}\nIt has {len(content):,} bytes and sha256 {sha256(content)[:8]}..., the original {known.bytes:,} "
+            f"and {known.sha256[:8]}...\nMove it away and fetch the original: {_command(known, folder)}{alternative}"
         )
 
 
@@ -128,19 +115,25 @@ def sha256(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def _missing(known: Known, at: Place) -> DataError:
-    fault = f"{known.name}: {known.file} is not in {at.folder}"
-    fault += f" ({VARIABLE})." if at.named_by == VARIABLE else "."
-    if not at.folder.exists():
+def _missing(known: Known, folder: DataFolder) -> DataError:
+    """Return the error for an original that is not in the folder."""
+    from_environment = folder.named_by == VARIABLE
+    fault = f"{known.name}: {known.file} is not in {folder.path}" + (f" ({VARIABLE})." if from_environment else ".")
+    if not folder.path.exists():
         fault += " There is no such folder."
-    if at.named_by == "caller" and (near := difflib.get_close_matches(at.folder.name, (ORIGINAL, STAND_IN), n=1)):
-        fault += f" Did you mean {near[0]!r}?"
-    remedy = f"To use the stand-in, unset {VARIABLE}." if at.named_by == VARIABLE else INSTEAD
-    return DataError(f"{fault}\nFetch it with: {_command(known, at)}\n{known.by_hand(at.folder)}\n{remedy}")
+    close = difflib.get_close_matches(folder.path.name, (ORIGINAL, STAND_IN), n=1)
+    if folder.named_by == "caller" and close:
+        fault += f" Did you mean {close[0]!r}?"
+    remedy = f"unset {VARIABLE}" if from_environment else f"pass {STAND_IN!r} instead of a folder"
+    return DataError(
+        f"{fault}\nFetch it with: {_command(known, folder)}\n{known.by_hand(folder.path)}\n"
+        f"To use the stand-in, {remedy}."
+    )
 
 
-def _command(known: Known, at: Place) -> str:
-    to = f" --to {shlex.quote(str(at.folder))}" if at.named_by == "caller" else ""
+def _command(known: Known, folder: DataFolder) -> str:
+    """Return the shell command that downloads the file to the folder."""
+    to = f" --to {shlex.quote(str(folder.path))}" if folder.named_by == "caller" else ""
     return f"softbandit data fetch {known.name}{to}"
 
 
@@ -150,14 +143,16 @@ SENSORS: Source[Readings] = Source(
 STOCKS: Source[Prices] = Source(
     KNOWN["stocks"], parse_prices, sp500_panel, "skfolio sp500_dataset, 20 stocks, 2016-01-04 to 2019-04-10"
 )
-SOURCES: dict[str, Source[Any]] = {"sensors": SENSORS, "stocks": STOCKS}
+SOURCES: dict[str, Source[Readings] | Source[Prices]] = {"sensors": SENSORS, "stocks": STOCKS}
 
 
-def identify(name: str, data: Where = None, path: Where = None) -> dict[str, str | None]:
-    """What data `problems.sensors` or `problems.stocks` would use: name, kind, path, sha256 and text.
+def identify(name: str, data: PathOrName | None = None, path: PathOrName | None = None) -> dict[str, str | None]:
+    """Return the origin of the data that `problems.sensors` or `problems.stocks` would use.
 
-    >>> found = identify("sensors", "stand-in")
-    >>> found["kind"], found["path"], len(found["sha256"])
+    The keys are name, kind, path, sha256 and text.
+
+    >>> origin = identify("sensors", "stand-in")
+    >>> origin["kind"], origin["path"], len(origin["sha256"])
     ('stand-in', None, 64)
     """
     return asdict(validation.named("data", name, SOURCES).choose(data, path)[1])

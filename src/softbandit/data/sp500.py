@@ -1,4 +1,4 @@
-"""The stand-in for the paper's stocks: a panel of the same window that skfolio ships."""
+"""The stand-in for the paper's stock prices: prices over the same period, from a data set that skfolio ships."""
 
 import numpy as np
 
@@ -9,10 +9,10 @@ FIRST, LAST = "2016-01-04", "2019-04-10"
 
 
 def sp500_panel() -> Prices:
-    """Daily prices of 20 stocks of the S&P 500, 2016-01-04 to 2019-04-10, from skfolio (BSD-3-Clause).
+    """Return daily prices of 20 stocks of the S&P 500, 2016-01-04 to 2019-04-10, from skfolio (BSD-3-Clause).
 
-    Adjusted for splits and dividends up to a later date than the original, so the levels of
-    the stocks that are in both differ, and their daily returns do not.
+    They are adjusted for splits and dividends up to a later date than the original, so stocks
+    that are in both differ in price level but not in daily returns.
     """
     try:
         from skfolio.datasets import load_sp500_dataset

@@ -3,7 +3,7 @@
 from os import PathLike
 
 from softbandit.data import SENSORS
-from softbandit.problems.measurements import at_least, covariance_kernel
+from softbandit.problems.measurements import covariance_kernel, threshold_problem
 from softbandit.problems.problem import Problem
 
 
@@ -14,24 +14,24 @@ def sensors(
     noise: str | float = "sd",
     threshold: float | None = None,
 ) -> Problem:
-    """f = mean of the test readings, g = h - f with h = B / 2, B = max f; k from the train readings. In units of B.
+    """f = mean of the test readings, g = h - f with h = B / 2 and B = max f; k from the train readings. In units of B.
 
     Parameters
     ----------
     data
-        A folder with iw_data_all.mat; "original"; "stand-in", a simulated office; or None: the
-        original where it is found (SOFTBANDIT_DATA, else the cache), else the stand-in.
+        A folder with iw_data_all.mat; "original"; "stand-in", a simulated office; or None for the
+        original if it is there (in SOFTBANDIT_DATA, else in the cache), and the stand-in otherwise.
     path
-        A file of your own with the same layout.
+        Your own file with the same layout.
     kernel
         "correlation", the covariance of the readings after each sensor is standardised, or
         "covariance", divided by its largest entry. The paper's "covariance of the normalized
-        samples" may be read as either.
+        samples" can mean either.
     noise
-        R as policies are told: "sd", the standard deviation of the readings about their
-        sensors' means, "max", the largest such deviation, or a number.
+        R as passed to policies: "sd", the standard deviation of the readings from the means of
+        their sensors; "max", the largest such deviation; or a number.
     threshold
-        h, B / 2 by default as in the paper.
+        h; by default B / 2, as in the paper.
 
     Examples
     --------
@@ -42,4 +42,4 @@ def sensors(
     readings, origin = SENSORS.choose(data, path)
     h = readings.test.mean(axis=0).max() / 2 if threshold is None else threshold
     name = f"light sensors ({origin.kind})"
-    return at_least(h, readings.test, covariance_kernel(kernel, readings.train), noise, name, origin)
+    return threshold_problem(h, readings.test, covariance_kernel(kernel, readings.train), noise, name, origin)

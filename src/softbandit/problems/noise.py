@@ -1,15 +1,15 @@
-"""How a problem is observed: the law of the noise on rewards and costs.
+"""The law of the noise on rewards and costs.
 
-A law turns a round's draws into the noise of every output at the arms played. All but the
-resampled rows have mean 0 and standard deviation `scale`, the problem's `noise`. For a
-Gaussian and for a uniform law that number is also the sub-Gaussian scale R of the theory;
-a Student law has none, however few of its draws are large.
+A law turns the draws of a round into the noise of every output at the arms played. All laws
+but `ResampledNoise` have mean 0 and standard deviation `scale`, the problem's `noise`. For the
+Gaussian and the uniform law that number is also the sub-Gaussian scale R of the theory; a
+Student law has no finite R, because its tails are too heavy.
 """
 
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any
+from typing import cast
 
 import numpy as np
 
@@ -22,18 +22,18 @@ from softbandit.errors import ArgumentError, Description
 
 
 class Noise(ABC):
-    """The law of the noise."""
+    """A law of the noise."""
 
     @abstractmethod
     def draws(self, outputs: int) -> DrawCount:
-        """Random numbers that one round takes, for that many outputs."""
+        """Return the count of random numbers that one round needs, for that many outputs."""
 
     @abstractmethod
     def sample(self, scale: float, arm: ArmIndex, draws: Draws) -> PerOutput:
-        """The noise at the arms (trials,): (trials, outputs)."""
+        """Return the noise at the arms (trials,), as (trials, outputs)."""
 
     def sub_gaussian(self, scale: float) -> float:
-        """The least R for which it is R-sub-Gaussian."""
+        """Return the smallest R for which the noise is R-sub-Gaussian."""
         return scale
 
 
@@ -61,7 +61,7 @@ class UniformNoise(Noise):
 
 @dataclass(frozen=True)
 class StudentNoise(Noise):
-    """Student's t with `freedom` > 2 degrees of freedom, scaled to that standard deviation: heavy tails.
+    """Student's t with `freedom` > 2 degrees of freedom, scaled to standard deviation `scale`: heavy tails.
 
     Bailey (1994): sqrt(nu (u^(-2/nu) - 1)) cos(2 pi v) is t-distributed for uniform u and v.
     """
@@ -89,10 +89,10 @@ class StudentNoise(Noise):
 
 @dataclass(frozen=True, eq=False)
 class ResampledNoise(Noise):
-    """A row of a table, drawn afresh each round: the outputs at an arm are off by what they were in that row.
+    """One row of a table of residuals, drawn uniformly and independently each round.
 
-    `residuals` is (rows, arms, outputs): what was seen less its mean. Outputs of one row
-    belong together, so a reward and a cost that are the same measurement stay so.
+    `residuals` is (rows, arms, outputs): measurements minus their mean. All outputs of a round
+    come from one row, so a reward and a cost that are the same measurement stay consistent.
     """
 
     residuals: Traced[Floats]
@@ -106,11 +106,11 @@ class ResampledNoise(Noise):
         object.__setattr__(self, "residuals", table)
 
     def sub_gaussian(self, scale: float = 0.0) -> float:
-        """R = max over columns of sup over theta of sqrt(2 ln E[e^(theta eta)]) / |theta|, to within 1%.
+        """Return R = max over columns of sup over theta of sqrt(2 ln E[e^(theta eta)]) / |theta|, to within 1%.
 
-        eta is a column (one output at one arm) less its mean. The ratio is the standard
-        deviation near theta = 0, and more where a few rows stand out; it is at most half the
-        range (Hoeffding), so columns of a small range need no search.
+        eta is a column (one output at one arm) minus its mean. Near theta = 0 the ratio is the
+        standard deviation; outliers make it larger elsewhere. It is at most half the range
+        (Hoeffding), so columns of small range are skipped.
         """
         columns = self.residuals.reshape(len(self.residuals), -1)
         sigma = columns.std(axis=0)
@@ -130,12 +130,12 @@ class ResampledNoise(Noise):
     def sample(self, scale: float, arm: ArmIndex, draws: Draws) -> PerOutput:
         rows = self.residuals.shape[0]
         row = namespace(draws.uniform).floor(draws.uniform[:, 0] * rows).astype(int)
-        return self.residuals[row, arm]
+        return cast(PerOutput, self.residuals[row, arm])
 
 
 NOISES: dict[str, Noise] = {"gaussian": GaussianNoise(), "uniform": UniformNoise(), "student": StudentNoise()}
 
 
-def as_noise(what: str, value: Any) -> Noise:
-    """A law, or the one that a name stands for."""
+def as_noise(what: str, value: object) -> Noise:
+    """Return the law itself, or the law of that name."""
     return value if isinstance(value, Noise) else validation.named(what, value, NOISES)

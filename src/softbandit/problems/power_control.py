@@ -1,7 +1,7 @@
-"""Power control: which power to transmit at in each slot, under a budget of average power.
+"""Power control: the choice of transmission power in each slot, under a budget of average power.
 
-The channel's power gain is exponential (Rayleigh fading) and known to the radio at the start of a
-slot up to one of several equally likely states.
+The channel's power gain is exponential (Rayleigh fading). At the start of a slot the radio knows
+which of several equally likely states it is in.
 """
 
 import numpy as np
@@ -19,17 +19,17 @@ KERNEL = Matern(0.5, nu=1.5)
 
 
 def channel_gains(states: int, snr: float) -> Floats:
-    """K E[h; h in slice i]: the mean gain in each of K equally likely slices of h ~ Exp of mean `snr`, ascending.
+    """Return the mean gain in each of K equally likely slices of h, exponential with mean `snr`, in ascending order.
 
-    With v = P(h > x), the integral of h over {h > x} is snr v (1 - ln v).
+    That is K E[h; h in slice i]. With v = P(h > x), E[h; h > x] = snr v (1 - ln v).
 
     >>> channel_gains(2, snr=1.0).round(3)
     array([0.307, 1.693])
     """
     K, mean = validation.whole("states", states, least=1), validation.positive("snr", snr)
     v = np.linspace(1, 0, K + 1)[:-1]
-    beyond = np.append(v * (1 - np.log(v)), 0.0)
-    return np.asarray(-mean * K * np.diff(beyond))
+    tail_means = np.append(v * (1 - np.log(v)), 0.0)
+    return np.asarray(-mean * K * np.diff(tail_means))
 
 
 def wireless(
@@ -40,20 +40,20 @@ def wireless(
     noise: float = 0.05,
     law: Noise | str = "gaussian",
 ) -> Problem:
-    """f = log2(1 + h p) bits a second and hertz,  g = p - `budget`, at power p in a slot of channel gain h.
+    """f = log2(1 + h p) bits per second and hertz,  g = p - `budget`, at power p in a slot with channel gain h.
 
-    Powers are in watts: `levels` of them, even from 0 to 1; a slot is the unit of time, so that p
-    is also its energy. Gains are signal-to-noise ratios for each watt, `snr` on average, in
-    `states` states (`channel_gains`). A state is a context: each round one, drawn uniformly,
-    is on offer with all powers. Arms are (state, power), the states ranked and scaled to [0, 1].
+    Powers are in watts: `levels` of them, evenly spaced from 0 to 1. A slot is the unit of time,
+    so p is also its energy. Gains are signal-to-noise ratios per watt, `snr` on average, in
+    `states` states (`channel_gains`). A state is a context: each round offers one, drawn
+    uniformly, with all powers. Arms are (state, power), the states ranked and scaled to [0, 1].
 
-    Throughput and energy are seen with noise of the `law` and scale `noise`: fading within
-    the slot, and the meter's error. The bounds are the norms of the functions. A silent
-    radio saves the whole budget, which is Slater's margin.
+    Throughput and energy are observed with noise of the `law` and scale `noise`: fading within
+    the slot, and the error of the meter. The bounds are the norms of the functions. A silent
+    radio saves the whole budget, so that is Slater's margin.
 
-    With any power allowed the optimum is water-filling: p(h) = w - 1 / h, cut to [0, 1], with
-    w such that the budget is spent. As it stands that gives 1.285 bits, silent in the two worst
-    states; the grid of powers 1.2846; the same power in all states 1.127.
+    With any power allowed, the optimum is water-filling: p(h) = w - 1 / h, clipped to [0, 1], with
+    w such that the budget is spent. With the defaults that gives 1.285 bits, and is silent in the
+    two worst states; the grid of powers gives 1.2846, and the same power in all states 1.127.
 
     >>> problem = wireless()
     >>> problem.arms.shape, problem.slater
@@ -62,24 +62,24 @@ def wireless(
     h = channel_gains(states, snr)
     p = np.linspace(0, 1, validation.whole("levels", levels, least=2))
     if not 0 < validation.number("budget", budget) < 1:
-        remedy = "The largest power is 1: a larger budget would be no constraint."
+        remedy = "The largest power is 1: a larger budget would not constrain anything."
         raise ArgumentError.of("budget", "a number between 0 and 1", budget, remedy)
-    seen = as_noise("law", law)
+    noise_law = as_noise("law", law)
     state, level = np.divmod(np.arange(len(h) * len(p)), len(p))
     arms = np.stack([np.linspace(0, 1, len(h))[state], p[level]], axis=1)
     reward, cost = np.log2(1 + h[state] * p[level]), p[level] - budget
-    space = features(KERNEL, arms)
+    phi = features(KERNEL, arms)
     return Problem(
         arms=arms,
         kernel=KERNEL,
         reward=reward,
         cost=cost,
         noise=noise,
-        reward_bound=norm_on_arms(space, reward)[0],
-        cost_bound=norm_on_arms(space, cost)[0],
+        reward_bound=norm_on_arms(phi, reward)[0],
+        cost_bound=norm_on_arms(phi, cost)[0],
         slater=budget,
         name=f"wireless({len(h)} states, budget {budget:g})",
         contexts=state,
-        law=seen,
+        law=noise_law,
         source="simulated: Rayleigh fading",
     )

@@ -1,9 +1,10 @@
-"""A problem on finite arms: functions, noise, and the constants that a policy is told."""
+"""Problems on finite arms: functions, noise, and the constants that a policy needs."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -19,83 +20,106 @@ from softbandit.problems.noise import GaussianNoise, Noise, ResampledNoise
 from softbandit.theory.optimum import functions
 
 
-@dataclass(frozen=True, eq=False)
-class Problem:
-    """Reward f and costs g_i over the arms, and the constants that the theory asks for.
+class BaseProblem(ABC):
+    """The constants of a problem that the theory needs; subclasses add the arms and the functions."""
 
-    With one constraint `cost` is (n,), like `reward`; with m of them it is (n, m).
+    noise: float
+    reward_bound: float
+    cost_bound: float | Sequence[float]
+    slater: float
+    law: Noise
+
+    @property
+    @abstractmethod
+    def constraints(self) -> int:
+        """The number of costs, m."""
+
+    @property
+    def sub_gaussian(self) -> float:
+        """The smallest R for which the noise is R-sub-Gaussian; infinite for heavy tails."""
+        return self.law.sub_gaussian(self.noise)
+
+    def settings(self) -> dict[str, Any]:
+        """Return the arguments of a policy for this problem: `sb.CKB(**problem.settings(), horizon=1000)`."""
+        names = ["arms", "kernel", "noise", "reward_bound", "cost_bound", "slater", "constraints"]
+        return {name: getattr(self, name) for name in names}
+
+    def _check_constants(self, constraints: int) -> None:
+        validation.nonnegative("noise", self.noise)
+        validation.positive("reward_bound", self.reward_bound)
+        validation.numbers_above("cost_bound", self.cost_bound, constraints, least=0.0, strict=True)
+        slater_margin(self.slater)
+
+
+@dataclass(frozen=True, eq=False)
+class Problem(BaseProblem):
+    """Reward f and costs g_i over the arms, and the constants that the theory needs.
+
+    With one constraint `cost` is (n,), like `reward`; with m constraints it is (n, m).
     """
 
     arms: HostOnly[Floats]  # (n, d)
     kernel: HostOnly[Kernel]
     reward: HostOnly[Floats]  # f
     cost: HostOnly[Floats]  # g
-    noise: Traced[float]  # R, as policies are told
+    noise: Traced[float]  # R, as passed to policies
     reward_bound: HostOnly[float]  # B
     cost_bound: HostOnly[float | Sequence[float]]  # G: one number, or one per constraint
     slater: HostOnly[float]  # delta, capped at 1
     name: HostOnly[str] = "problem"
-    contexts: Traced[Ints | None] = None  # (n,): the context of each arm; one, drawn uniformly, is available each round
+    contexts: Traced[Ints | None] = None  # (n,): the context of each arm. Each round offers one, drawn uniformly
     law: Traced[Noise] = field(default_factory=GaussianNoise)  # of the noise
-    source: HostOnly[str] = "synthetic"  # where the functions come from
+    source: HostOnly[str] = "synthetic"  # of the functions
     data_hash: HostOnly[str] = ""  # sha256 of the data they come from, if any
-    _values: Traced[Any] = field(default=None, repr=False)  # (n, 1 + m): f and g side by side, computed here
+    _values: Traced[Floats] = field(default_factory=lambda: np.empty((0, 0)), repr=False)  # (n, 1 + m): f, then g
 
     def __post_init__(self) -> None:
         put = partial(object.__setattr__, self)
         put("arms", validation.points("arms", self.arms))
         f, g = functions(self.reward, self.cost)
-        if len(f) != len(self.arms):
-            got = Description(f"{len(f)} rewards")
-            raise ArgumentError.of("reward", f"one for each of {len(self.arms)} arms", got, "Check the shapes.")
+        self._check_one_per_arm("reward", f)
         put("_values", np.column_stack([f, g]))
         put("reward", self._values[:, 0])
         put("cost", drop_single(self._values[:, 1:]))
-        validation.nonnegative("noise", self.noise)
-        validation.positive("reward_bound", self.reward_bound)
-        validation.numbers_above("cost_bound", self.cost_bound, g.shape[1], least=0.0, strict=True)
-        slater_margin(self.slater)
+        self._check_constants(self.constraints)
         self._check_law()
         if self.contexts is not None:
             labels = validation.points("contexts", np.reshape(self.contexts, (-1, 1)))[:, 0]
-            if len(labels) != len(self.arms):
-                got = Description(f"{len(labels)}")
-                raise ArgumentError.of("contexts", f"one for each of {len(self.arms)} arms", got, "Check the shape.")
+            self._check_one_per_arm("contexts", labels)
             put("contexts", np.unique(labels, return_inverse=True)[1])
 
     @property
     def costs(self) -> Floats:
-        """g as (n, m), whatever m is."""
-        costs: Floats = self._values[:, 1:]
-        return costs
+        """g as (n, m), for any m."""
+        return self._values[:, 1:]
 
     @property
     def constraints(self) -> int:
         return int(self.costs.shape[1])
 
-    @property
-    def sub_gaussian(self) -> float:
-        """The least R for which the noise is R-sub-Gaussian; infinite for heavy tails."""
-        return self.law.sub_gaussian(self.noise)
-
     def draws(self) -> DrawCount:
-        """Random numbers that one round takes: the noise, and at last the context where there are several."""
+        """Return the count of random numbers per round: those of the noise, then one for the context, if any."""
         normal, uniform = self.law.draws(1 + self.constraints)
         return DrawCount(normal, uniform if self.contexts is None else uniform + 1)
 
     def available(self, draws: Draws) -> ArmMask | None:
-        """The arms on offer in a round, (trials, n); None for all."""
+        """Return the arms that a round offers, (trials, n); None for all."""
         if self.contexts is None:
             return None
         xp = namespace(draws.uniform)
         context = xp.floor(draws.uniform[:, -1:] * (self.contexts.max() + 1))  # (trials, 1)
-        return self.contexts == context
+        return cast(ArmMask, self.contexts == context)
 
     def observe(self, arm: ArmIndex, draws: Draws) -> tuple[PerTrial, PerCost]:
-        """Noisy reward (trials,) and costs (trials, m) at the arms (trials,)."""
-        own = draws if self.contexts is None else Draws(draws.normal, draws.uniform[:, :-1])
-        y = self._values[arm] + self.law.sample(self.noise, arm, own)
+        """Return the noisy reward (trials,) and costs (trials, m) at the arms (trials,)."""
+        noise_draws = draws if self.contexts is None else Draws(draws.normal, draws.uniform[:, :-1])
+        y = self._values[arm] + self.law.sample(self.noise, arm, noise_draws)
         return y[:, 0], y[:, 1:]
+
+    def _check_one_per_arm(self, what: str, values: Floats) -> None:
+        n = len(self.arms)
+        if len(values) != n:
+            raise ArgumentError.of(what, f"{n} values, one per arm", Description(f"{len(values)}"), "Check the shapes.")
 
     def _check_law(self) -> None:
         if not isinstance(self.law, Noise):
@@ -104,8 +128,3 @@ class Problem:
         if isinstance(self.law, ResampledNoise) and self.law.residuals.shape[1:] != expected:
             got = Description(f"rows of {self.law.residuals.shape[1:]}")
             raise ArgumentError.of("law", f"rows of arms x outputs, {expected}", got, "Check the table.")
-
-    def settings(self) -> dict[str, Any]:
-        """What a policy is told of the problem: `sb.CKB(**problem.settings(), horizon=1000)`."""
-        names = ["arms", "kernel", "noise", "reward_bound", "cost_bound", "slater", "constraints"]
-        return {name: getattr(self, name) for name in names}

@@ -6,10 +6,11 @@ from softbandit import validation
 
 
 def erlang_c(servers: int, load: float) -> float:
-    """C(s, a) = s B / (s - a (1 - B)): the share of arrivals that find all s servers busy, at a load a = lambda / mu.
+    """Return C(s, a) = s B / (s - a (1 - B)), the share of arrivals that find all s servers busy.
 
-    B = B_s is Erlang's other formula, by B_0 = 1, B_n = a B_{n-1} / (n + a B_{n-1}): no powers or factorials, every
-    term in [0, 1], so any s will do. At a >= s the queue grows without end and everybody waits.
+    a = lambda / mu is the load, and B = B_s the Erlang B formula: B_0 = 1, B_n = a B_{n-1} / (n + a B_{n-1}).
+    The recursion has no powers or factorials and every term is in [0, 1], so s can be large.
+    For a >= s the queue grows without bound, and C = 1.
 
     >>> round(erlang_c(2, 1.0), 12)
     0.333333333333
@@ -24,11 +25,12 @@ def erlang_c(servers: int, load: float) -> float:
 
 
 def late_share(limit: float, servers: int, rate: float, service: float) -> float:
-    """P(W > t) = e^(-mu t) + C mu e^(-min(mu, theta) t) (1 - e^(-d t)) / d,  theta = s mu - lambda,  d = |theta - mu|.
+    """Return P(W > t) = e^(-mu t) + C mu e^(-min(mu, theta) t) (1 - e^(-d t)) / d, the share of late requests.
 
-    W, the time from arrival to departure, is the time in line plus the service: the line takes
-    no time with probability 1 - C, and otherwise Exp(theta); the service takes Exp(mu).
-    `rate` is lambda, `service` the mean 1 / mu, `limit` t. Where theta <= 0 no one is ever on time.
+    theta = s mu - lambda and d = |theta - mu|. W, the time from arrival to departure, is the time in
+    line plus the service time. The time in line is 0 with probability 1 - C, and Exp(theta) otherwise;
+    the service time is Exp(mu). `rate` is lambda, `service` is 1 / mu, and `limit` is t. If theta <= 0
+    the queue is unstable, and everyone is late.
 
     >>> round(late_share(3.0, servers=1, rate=0.5, service=1.0), 12), round(math.exp(-(1 - 0.5) * 3.0), 12)
     (0.223130160148, 0.223130160148)

@@ -1,10 +1,9 @@
-"""Every problem by name, for the command line and experiment files."""
+"""Problems by name, for the command line and experiment files."""
 
 import inspect
 from collections.abc import Callable
 from typing import Any
 
-from softbandit.errors import UnknownNameError
 from softbandit.problems.cloud_service import cloud
 from softbandit.problems.light_sensors import sensors
 from softbandit.problems.power_control import wireless
@@ -23,14 +22,13 @@ PROBLEMS: dict[str, Callable[..., Problem]] = {
 
 
 def make(name: str, **settings: Any) -> Problem:
-    """The problem of that name with those settings: `make("rkhs", seed=3)`."""
+    """Build the problem of that name with those settings: `make("rkhs", seed=3)`."""
     build = named("problem", name, PROBLEMS)
     for setting in settings:
-        if setting not in accepted(name):
-            raise UnknownNameError.among(f"{name}, setting", setting, accepted(name))
+        named(f"{name}, setting", setting, inspect.signature(build).parameters)
     return build(**settings)
 
 
 def accepted(name: str) -> list[str]:
-    """The settings that a problem takes."""
+    """Return the names of the settings that a problem accepts."""
     return list(inspect.signature(PROBLEMS[name]).parameters)

@@ -1,9 +1,9 @@
 """Problems on a continuous or mixed domain, and their optimum with the resolution to which it is known."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -12,24 +12,24 @@ from softbandit.backend.random import DrawCount, Draws
 from softbandit.backend.shapes import Floats, PerCost, PerTrial
 from softbandit.backend.vocabulary import drop_single
 from softbandit.domains.search import Objective, maximise
-from softbandit.domains.spaces import Box, Domain
-from softbandit.errors import ArgumentError, Description, InfeasibleError
-from softbandit.gp.kernels import Kernel, SquaredExponential
-from softbandit.policies.dual_settings import slater_margin
+from softbandit.domains.spaces import Domain
+from softbandit.errors import ArgumentError, Description
+from softbandit.gp.kernels import Kernel
 from softbandit.problems.noise import GaussianNoise, Noise, ResampledNoise
-from softbandit.problems.problem import Problem
-from softbandit.problems.synthetic import LEAST_SLATER, REDRAWS
-from softbandit.theory.optimum import best_arm, largest_margin, optimal_dual, randomized_optimum
+from softbandit.problems.problem import BaseProblem, Problem
+from softbandit.theory.optimum import best_arm, optimal_dual, randomized_optimum
 
-SPREAD = 4096  # points of the first candidate set
-COLUMNS = 20  # rounds of improvement
-RESOLUTION = 1e-7  # that is good enough, relative to the size of f - phi . g: the linear program has no more
+INITIAL_POINTS = 4096  # that a search starts with
+MAX_ROUNDS = 20  # of column generation
+TARGET_RESOLUTION = 1e-7  # relative to the size of f - phi . g; the linear program is no more accurate
 STEP = 1e-6  # of a difference quotient, relative to the domain's width
-PENALTY = 1e3  # for a violation, in units of the reward's range, when the best single point is searched for
+PENALTY = 1e3  # for a violation, in units of the reward's range, in the search for the best feasible point
+
+Function = Callable[[Floats], Floats]  # (n, d) -> (n, 1 + m)
 
 
 class Candidates(NamedTuple):
-    """Points that stand for the domain: pi* on them is within `resolution` of pi* on all of it."""
+    """Points that represent the domain: pi* over them is within `resolution` of pi* over the whole domain."""
 
     points: Floats  # (n, d)
     values: Floats  # (n, 1 + m)
@@ -37,24 +37,24 @@ class Candidates(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class SpaceProblem:
-    """Reward f and costs g_i on a domain, with the constants that the theory asks for.
+class SpaceProblem(BaseProblem):
+    """Reward f and costs g_i on a domain, and the constants that the theory needs.
 
-    `function` gives (n, 1 + m) at points (n, d): the reward, then each cost.
+    `function` returns (n, 1 + m) at points (n, d): the reward, then each cost.
     """
 
     arms: Domain
     kernel: Kernel
-    function: Callable[[Floats], Floats]
+    function: Function
     noise: float  # R
     reward_bound: float  # B
-    cost_bound: Any  # G
+    cost_bound: float | Sequence[float]  # G: one number, or one per constraint
     slater: float  # delta, capped at 1
     name: str = "problem"
     law: Noise = field(default_factory=GaussianNoise)
     source: str = "synthetic"
-    known_best: float | None = None  # f at the best feasible point, where it is known
-    witnesses: Any = None  # (n, d): points that are known to be good or feasible, where those are hard to find
+    known_best: float | None = None  # f at the best feasible point, if it is known
+    witnesses: Floats | None = None  # (n, d): points known to be good or feasible, if those are hard to find
 
     contexts: ClassVar[None] = None
 
@@ -65,12 +65,10 @@ class SpaceProblem:
             raise ArgumentError.of("law", "a Noise that needs no arms", self.law, "For example GaussianNoise().")
         values = np.asarray(self.function(self.arms.corners()[:2]), dtype=float)
         if values.ndim != 2 or len(values) != 2 or not np.isfinite(values).all():
-            expected = "finite numbers, a row for each point: reward, costs"
-            raise ArgumentError.of("function", expected, Description(f"shape {values.shape}"), "Check it.")
-        validation.nonnegative("noise", self.noise)
-        validation.positive("reward_bound", self.reward_bound)
-        validation.numbers_above("cost_bound", self.cost_bound, values.shape[1] - 1, least=0.0, strict=True)
-        slater_margin(self.slater)
+            expected = "finite numbers, one row per point: the reward, then each cost"
+            got = Description(f"{values.tolist()} at two points")
+            raise ArgumentError.of("function", expected, got, "Check it on an array of two points.")
+        self._check_constants(values.shape[1] - 1)
 
     @cached_property
     def constraints(self) -> int:
@@ -78,91 +76,92 @@ class SpaceProblem:
 
     @cached_property
     def candidates(self) -> Candidates:
-        """A candidate set improved until no point of the domain does better at pi*'s own prices."""
-        none = np.empty((0, self.arms.dimension))
-        return improved(self.function, self.arms, none if self.witnesses is None else self.witnesses)
+        """Points of the domain, extended until a search finds no better one at the prices of pi*."""
+        return _generate_candidates(self.function, self.arms, self.witnesses)
 
     @property
     def reward(self) -> Floats:
-        """f on the candidate set."""
+        """f at the candidates, (n,)."""
         return self.candidates.values[:, 0]
 
     @property
     def costs(self) -> Floats:
+        """g at the candidates, (n, m)."""
         return self.candidates.values[:, 1:]
 
     @property
-    def cost(self) -> Any:
-        return drop_single(self.costs)
+    def cost(self) -> Floats:
+        """g at the candidates: (n,) with one constraint, else (n, m)."""
+        costs: Floats = drop_single(self.costs)
+        return costs
 
     @cached_property
     def best_value(self) -> float:
-        """f at the best feasible point: known, or the best found by a search; NaN if none was found."""
+        """f at the best feasible point: known, or the best of a search; NaN if the search found none."""
         if self.known_best is not None:
             return self.known_best
-        seen = feasible_search(self.function, self.arms)
-        best = best_arm(seen[:, 0], seen[:, 1:])
-        return float("nan") if best is None else float(seen[best, 0])
-
-    @property
-    def sub_gaussian(self) -> float:
-        """The sub-Gaussian scale of the noise that is seen."""
-        return self.law.sub_gaussian(self.noise)
+        values = _search_feasible(self.function, self.arms)
+        best = best_arm(values[:, 0], values[:, 1:])
+        return float("nan") if best is None else float(values[best, 0])
 
     def draws(self) -> DrawCount:
+        """Return the count of random numbers per round."""
         return self.law.draws(1 + self.constraints)
 
     def available(self, draws: Draws) -> None:
-        return None
+        """Return None: every round offers the whole domain."""
+        return
 
     def observe(self, x: Floats, draws: Draws) -> tuple[PerTrial, PerCost]:
-        """Noisy reward (trials,) and costs (trials, m) at the points (trials, d)."""
+        """Return the noisy reward (trials,) and costs (trials, m) at the points (trials, d)."""
         # One trial at a time: a product's rounding depends on the number of rows, and a trial must not.
-        seen = np.concatenate([self.function(x[i : i + 1]) for i in range(len(x))])
-        h = seen + self.law.sample(self.noise, x, draws)
-        return h[:, 0], h[:, 1:]
+        values = np.concatenate([self.function(x[i : i + 1]) for i in range(len(x))])
+        y = values + self.law.sample(self.noise, x, draws)
+        return y[:, 0], y[:, 1:]
 
-    def settings(self) -> dict[str, Any]:
-        """What a policy is told of the problem: `sb.CKB(**problem.settings(), horizon=1000)`."""
-        names = ["arms", "kernel", "noise", "reward_bound", "cost_bound", "slater", "constraints"]
-        return {name: getattr(self, name) for name in names}
-
-    def discretised(self, points: Any) -> Problem:
-        """The same functions on finite arms (n, d)."""
+    def discretised(self, points: object) -> Problem:
+        """Return the problem with the same functions on finite arms (n, d)."""
         X = validation.points("points", points)
         h = self.function(X)
-        told = (self.noise, self.reward_bound, self.cost_bound, self.slater)
-        return Problem(
-            X, self.kernel, h[:, 0], drop_single(h[:, 1:]), *told, name=f"{self.name}, {len(X)} arms", law=self.law
-        )
+        constants = (self.noise, self.reward_bound, self.cost_bound, self.slater)
+        name = f"{self.name}, {len(X)} arms"
+        return Problem(X, self.kernel, h[:, 0], drop_single(h[:, 1:]), *constants, name=name, law=self.law)
 
 
-def improved(function: Callable[[Floats], Floats], space: Domain, witnesses: Floats) -> Candidates:
-    """Column generation: pi* on some points has prices phi*; the domain's best point at those prices joins them.
+def optimum_on(problem: SpaceProblem) -> float:
+    """Return E_pi*[f] over the candidates."""
+    if not problem.constraints:
+        return float(problem.reward.max())
+    return randomized_optimum(problem.reward, problem.costs).value
 
-    By duality E_pi*[f] on the whole domain is at most max_x f(x) - phi* . g(x), so what that maximum,
-    as far as it was found, exceeds the value on the candidates by is the resolution.
+
+def _generate_candidates(function: Function, space: Domain, witnesses: Floats | None) -> Candidates:
+    """Column generation: find pi* over the points and its prices phi*, add the domain's best points at phi*, repeat.
+
+    By duality E_pi*[f] over the whole domain is at most max_x f(x) - phi* . g(x). The resolution
+    is the excess of that maximum, as found by a search, over the value on the candidates.
     """
     rng = np.random.default_rng(0)
-    grid = np.linspace(0, 1, SPREAD + 1)[:, None] if space.dimension == 1 else rng.random((SPREAD, space.dimension))
-    X = np.concatenate([space.at(grid), space.corners(), witnesses])
+    d, n = space.dimension, INITIAL_POINTS
+    X = np.concatenate([space.at(np.linspace(0, 1, n + 1)[:, None] if d == 1 else rng.random((n, d))), space.corners()])
+    X = X if witnesses is None else np.concatenate([X, witnesses])
     h = function(X)
     resolution = np.inf
-    for _ in range(COLUMNS):
+    for _ in range(MAX_ROUNDS):
         phi, value = optimal_dual(h[:, 0], h[:, 1:]) if h.shape[1] > 1 else (np.zeros(0), h[:, 0].max())
         z = _lagrangian(function, space, phi)
-        near = X[np.argsort(-(h[:, 0] - h[:, 1:] @ phi))]
-        found = maximise(z, space, near, rng, 1e-12 * z.unit)
-        resolution = min(resolution, max(0.0, float(found.values.max()) - value))
-        best = np.argsort(-found.values)[:4]
-        X, h = np.concatenate([X, found.points[best]]), np.concatenate([h, function(found.points[best])])
-        if resolution <= RESOLUTION * z.unit:
+        best_first = X[np.argsort(-(h[:, 0] - h[:, 1:] @ phi))]
+        maximum = maximise(z, space, best_first, rng, 1e-12 * z.unit)
+        resolution = min(resolution, max(0.0, float(maximum.values.max()) - value))
+        added = maximum.points[np.argsort(-maximum.values)[:4]]
+        X, h = np.concatenate([X, added]), np.concatenate([h, function(added)])
+        if resolution <= TARGET_RESOLUTION * z.unit:
             break
     return Candidates(X, h, resolution)
 
 
-def _lagrangian(function: Callable[[Floats], Floats], space: Domain, phi: Floats) -> Objective:
-    """f - phi . g, with difference quotients for its gradient."""
+def _lagrangian(function: Function, space: Domain, phi: Floats) -> Objective:
+    """Return f - phi . g, with difference quotients for its gradient."""
     weights, step = np.append(1.0, -phi), STEP * (space.upper - space.lower)
 
     def value(X: Floats) -> Floats:
@@ -181,68 +180,17 @@ def _lagrangian(function: Callable[[Floats], Floats], space: Domain, phi: Floats
     return Objective(value, slope, unit=size or 1.0)
 
 
-def feasible_search(function: Callable[[Floats], Floats], space: Domain) -> Floats:
-    """Values (n, 1 + m) at points seen in the search of the best feasible one, by an exact penalty."""
+def _search_feasible(function: Function, space: Domain) -> Floats:
+    """Search for the best feasible point with an exact penalty. Return the values (n, 1 + m) at the last points."""
     rng = np.random.default_rng(1)
-    X = space.at(rng.random((SPREAD, space.dimension)))
+    X = space.at(rng.random((INITIAL_POINTS, space.dimension)))
     h = function(X)
     rate = PENALTY * (np.ptp(h[:, 0]) or 1.0) / np.maximum(np.ptp(h[:, 1:], axis=0), 1e-300)
 
-    def value(X: Floats) -> Floats:
+    def penalised(X: Floats) -> Floats:
         h = function(X)
         return np.asarray(h[:, 0] - np.maximum(h[:, 1:], 0.0) @ rate)
 
     for _ in range(4):
-        found = maximise(Objective(value, None), space, X[np.argsort(-value(X))], rng)
-        X = found.points
+        X = maximise(Objective(penalised, None), space, X[np.argsort(-penalised(X))], rng).points
     return function(X)
-
-
-def rkhs_on(
-    space: Domain | None = None,
-    kernel: Kernel | None = None,
-    noise: float = 0.1,
-    seed: int = 0,
-    constraints: int = 1,
-    coefficients: int = 100,
-) -> SpaceProblem:
-    """f = sum_i a_i k(., x_i) on a domain, a_i uniform on [-1, 1] and x_i uniform; g likewise.
-
-    As `rkhs`, on [0, 1] with a squared exponential of length scale 0.2 by default. Bounds are
-    the functions' norms, and costs are redrawn until the Slater margin is 0.1.
-
-    >>> problem = rkhs_on(Box([0, 0], [1, 1]), seed=1)
-    >>> problem.arms.dimension, problem.slater >= 0.1
-    (2, True)
-    """
-    space = Box(0, 1) if space is None else space
-    k = SquaredExponential(0.2) if kernel is None else kernel
-    m, p = (
-        validation.whole("constraints", constraints, least=0),
-        validation.whole("coefficients", coefficients, least=1),
-    )
-    rng = np.random.default_rng(validation.whole("seed", seed, least=0))
-    probes = space.at(rng.random((SPREAD, space.dimension)))
-    for _ in range(REDRAWS):
-        centres = space.at(rng.random((p, space.dimension)))
-        a = rng.uniform(-1, 1, (p, 1 + m))
-        margin = largest_margin(k(probes, centres) @ a[:, 1:]).margin if m else 1.0
-        if margin >= LEAST_SLATER:
-            break
-    else:
-        remedy = "Ask for fewer constraints or another seed."
-        raise InfeasibleError.of("rkhs_on", f"a Slater margin of {LEAST_SLATER}", Description("none"), remedy)
-    norms = np.sqrt(np.einsum("ij,ik,kj->j", a, k(centres, centres), a))
-
-    def function(X: Floats) -> Floats:
-        return np.asarray(k(X, centres) @ a)
-
-    G = drop_single(norms[1:])
-    return SpaceProblem(space, k, function, noise, float(norms[0]), G, min(margin, 1.0), f"rkhs_on(seed {seed})")
-
-
-def optimum_on(problem: SpaceProblem) -> float:
-    """E_pi*[f] on the candidate set."""
-    if not problem.constraints:
-        return float(problem.reward.max())
-    return randomized_optimum(problem.reward, problem.costs).value

@@ -1,15 +1,14 @@
 """Standard constrained test problems, with their optima.
 
-They are stated as minimisation of f subject to c_i <= 0, as published. `problem()` makes a
-bandit problem of one: the reward is (centre - f) / unit and a cost c_i / unit_i, with units
-such that each has standard deviation 1 over the domain. B, G and the kernel are plausible
-settings, not norms that anyone has proved: no theorem covers a run on them.
+They are stated as published: minimise f subject to c_i <= 0. `problem()` turns one into a bandit
+problem with the reward (centre - f) / unit and the costs c_i / unit_i, in units such that each
+has standard deviation 1 over the domain. B, G and the kernel are plausible settings, not
+proven norms: no theorem covers a run on these problems.
 """
 
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -22,7 +21,7 @@ from softbandit.gp.kernels import Matern
 from softbandit.problems.space_problem import SpaceProblem
 from softbandit.theory.optimum import largest_margin
 
-SAMPLE = 4096  # points that the units are taken from
+SAMPLE = 4096  # points from which the units are computed
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,59 +32,55 @@ class Standard:
     lower: tuple[float, ...]
     upper: tuple[float, ...]
     raw: Callable[[Floats], Floats]  # (n, d) -> (n, 1 + m): f, c_1, ..., c_m
-    best: float  # the least f of a feasible point
-    at: tuple[float, ...]  # and that point
+    best: float  # the smallest f of a feasible point
+    at: tuple[float, ...]  # that point
     source: str
     whole: tuple[int, ...] = ()  # coordinates that are whole numbers
 
     @property
     def space(self) -> Domain:
-        """A box, or a space with the coordinates x1, x2, ... where some are whole numbers."""
+        """A box, or a space with coordinates x1, x2, ... if some of them are whole numbers."""
         if not self.whole:
             return Box(self.lower, self.upper)
-        ends = list(zip(self.lower, self.upper, strict=True))
-        return Space(
-            {f"x{j + 1}": Integer(int(a), int(b)) if j in self.whole else Float(a, b) for j, (a, b) in enumerate(ends)}
-        )
+        bounds = enumerate(zip(self.lower, self.upper, strict=True))
+        return Space({f"x{j + 1}": Integer(int(a), int(b)) if j in self.whole else Float(a, b) for j, (a, b) in bounds})
 
     def problem(self, noise: float = 0.01, lengthscale: float = 0.3) -> SpaceProblem:
-        """The bandit problem, with a Matern kernel of that length scale, relative to the domain's width."""
-        space, width = self.space, np.subtract(self.upper, self.lower)
-        rng = np.random.default_rng(0)
-        X = space.at(rng.random((SAMPLE, len(width))))
-        h = self._at(X)
+        """Return the bandit problem, with a Matern kernel of that length scale relative to the domain's width."""
+        space, rng = self.space, np.random.default_rng(0)
+        sample = space.at(rng.random((SAMPLE, space.dimension)))
+        h = self._evaluate(sample)
         centre, unit = float(h[:, 0].mean()), h.std(axis=0)
 
         def function(X: Floats) -> Floats:
-            h = self._at(X)
+            h = self._evaluate(X)
             return np.asarray(np.concatenate([centre - h[:, :1], h[:, 1:]], axis=1) / unit)
 
-        wide = np.asarray(space.upper) - np.asarray(space.lower)
-        best = np.subtract(self.at, self.lower) / width if self.whole else np.array(self.at)
-        near = space.snap(best + 0.05 * wide * rng.standard_normal((256, len(wide))))
-        witnesses = np.concatenate([space.snap(best[None]), near])  # feasible points may be rare
-        seen = function(np.concatenate([X, witnesses]))
-        bound = np.abs(seen).max(axis=0)
-        G: Any = drop_single(bound[1:])
-        margin = min(1.0, largest_margin(seen[:, 1:]).margin)
-        kernel = Matern((lengthscale * wide).tolist())
-        known = (centre - self.best) / float(unit[0])
+        witnesses = self._points_near_the_best(space, rng)
+        values = function(np.concatenate([sample, witnesses]))
+        bound = np.abs(values).max(axis=0)
         return SpaceProblem(
             space,
-            kernel,
+            Matern((lengthscale * (space.upper - space.lower)).tolist()),
             function,
             noise,
-            float(bound[0]),
-            G,
-            margin,
+            reward_bound=float(bound[0]),
+            cost_bound=drop_single(bound[1:]),
+            slater=min(1.0, largest_margin(values[:, 1:]).margin),
             name=self.name,
             source=self.source,
-            known_best=known,
+            known_best=(centre - self.best) / float(unit[0]),
             witnesses=witnesses,
         )
 
-    def _at(self, X: Floats) -> Floats:
-        """At points of the space, which shows whole numbers, and all that goes with them, on the unit cube."""
+    def _points_near_the_best(self, space: Domain, rng: np.random.Generator) -> Floats:
+        """Return the best feasible point and points around it, because feasible points may be rare."""
+        best = np.subtract(self.at, self.lower) / np.subtract(self.upper, self.lower) if self.whole else self.at
+        steps = 0.05 * (space.upper - space.lower) * rng.standard_normal((256, space.dimension))
+        return space.snap(np.concatenate([[best], best + steps]))
+
+    def _evaluate(self, X: Floats) -> Floats:
+        """Return f and c at points of `space`, which are in the unit cube if some coordinates are whole numbers."""
         return self.raw(np.asarray(self.lower + X * np.subtract(self.upper, self.lower)) if self.whole else X)
 
 
@@ -131,7 +126,7 @@ def _ackley_10(X: Floats) -> Floats:
 
 
 def _speed_reducer(X: Floats) -> Floats:
-    """The weight of a gear box; x1, ..., x7: face width, module, teeth, two shaft lengths, two shaft diameters."""
+    """The weight of a gear box. x1, ..., x7: face width, module, teeth, two shaft lengths, two shaft diameters."""
     a, b, n, p, q, u, v = X.T
     weight = (
         0.7854 * a * b**2 * (3.3333 * n**2 + 14.9334 * n - 43.0934)
@@ -152,12 +147,12 @@ def _speed_reducer(X: Floats) -> Floats:
         (1.5 * u + 1.9) / p,
         (1.1 * v + 1.9) / q,
     ]
-    return np.stack([weight, *(each - 1 for each in limits)], axis=1)
+    return np.stack([weight, *(limit - 1 for limit in limits)], axis=1)
 
 
 STANDARD: dict[str, Standard] = {
-    each.name: each
-    for each in (
+    function.name: function
+    for function in (
         Standard(
             name="gardner-1",
             lower=(0, 0),
@@ -218,7 +213,7 @@ STANDARD: dict[str, Standard] = {
 
 
 def standard(name: str, noise: float = 0.01, lengthscale: float = 0.3) -> SpaceProblem:
-    """A standard constrained test problem by name, with reward and costs in standard units.
+    """Return a standard constrained test problem by name, with reward and costs in standard units.
 
     >>> standard("branin").arms
     Box(lower=array([-5.,  0.]), upper=array([10., 15.]))

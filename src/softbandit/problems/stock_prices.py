@@ -4,10 +4,10 @@ from os import PathLike
 
 from softbandit.backend.shapes import Floats
 from softbandit.data import STOCKS
-from softbandit.problems.measurements import at_least, covariance_kernel
+from softbandit.problems.measurements import covariance_kernel, threshold_problem
 from softbandit.problems.problem import Problem
 
-PRICE = 100.0  # the paper's h
+PAPER_THRESHOLD = 100.0
 
 
 def stocks(
@@ -19,34 +19,20 @@ def stocks(
 ) -> Problem:
     """f = mean price, g = h - f with h = 100, the paper's; k from the same prices. In units of max f.
 
-    Parameters
-    ----------
-    data
-        A folder with fin.csv; "original"; "stand-in", the panel of 20 stocks that skfolio ships;
-        or None: the original where it is found (SOFTBANDIT_DATA, else the cache), else the stand-in.
-    path
-        A file of your own with the same layout.
-    kernel
-        "correlation", the covariance of the prices after each stock is standardised, or
-        "covariance", divided by its largest entry.
-    noise
-        R as policies are told: "max", the largest deviation of a price from its stock's mean, as
-        in the paper, "sd", their standard deviation, or a number.
-    threshold
-        h. By default 100, or B / 2 where at 100 no stock or every stock would be feasible.
+    The parameters are those of `sensors`, with these differences: a folder of `data` contains
+    fin.csv, and the stand-in is the prices of 20 stocks that skfolio ships; `noise` is by default
+    "max", as in the paper; `threshold` is by default 100, or B / 2 if with 100 no stock or every
+    stock would be feasible.
 
-    Examples
-    --------
     >>> problem = stocks("stand-in")
     >>> int((problem.cost <= 0).sum()), len(problem.reward)
     (4, 20)
     """
     prices, origin = STOCKS.choose(data, path)
-    f = prices.values.mean(axis=0)
-    h = _price(f) if threshold is None else threshold
+    h = _default_threshold(prices.values.mean(axis=0)) if threshold is None else threshold
     name = f"stocks ({origin.kind})"
-    return at_least(h, prices.values, covariance_kernel(kernel, prices.values), noise, name, origin)
+    return threshold_problem(h, prices.values, covariance_kernel(kernel, prices.values), noise, name, origin)
 
 
-def _price(f: Floats) -> float:
-    return PRICE if f.min() < PRICE < f.max() else float(f.max()) / 2
+def _default_threshold(f: Floats) -> float:
+    return PAPER_THRESHOLD if f.min() < PAPER_THRESHOLD < f.max() else float(f.max()) / 2

@@ -1,18 +1,25 @@
 """Synthetic functions of known norm, as in the paper's simulations."""
 
+from collections.abc import Callable
+from typing import TypeVar
+
 import numpy as np
 
 from softbandit import validation
 from softbandit.backend.shapes import Floats
 from softbandit.backend.vocabulary import drop_single
+from softbandit.domains.spaces import Box, Domain
 from softbandit.errors import Description, InfeasibleError
 from softbandit.gp.kernels import Kernel, SquaredExponential
 from softbandit.problems.noise import Noise, as_noise
 from softbandit.problems.problem import Problem
+from softbandit.problems.space_problem import SpaceProblem
 from softbandit.theory.optimum import largest_margin
 
+T = TypeVar("T")
 LEAST_SLATER = 0.1
 REDRAWS = 1000
+PROBES = 4096  # points of a domain at which the Slater margin is computed
 
 
 def rkhs(
@@ -26,46 +33,90 @@ def rkhs(
     kernel: Kernel | None = None,
     law: Noise | str = "gaussian",
 ) -> Problem:
-    """f = sum_i a_i k(., x_i) with a_i uniform on [-1, 1] and x_i uniform over the arms; g likewise.
+    """Draw f = sum_i a_i k(., x_i) with a_i uniform on [-1, 1] and x_i uniform over the arms; g likewise.
 
-    The arms discretise [0, 1] uniformly in one dimension, and are drawn uniformly from the
-    unit cube in more. The kernel is a squared exponential of that length scale, unless
-    another is given; the noise has the `law`
-    "gaussian", "uniform", "student" or a `Noise`. The bounds are the functions' norms, sqrt(a^T K a). The costs are
-    redrawn until some mixture of arms has every cost at -0.1 or below.
+    The arms are an even grid on [0, 1] in one dimension, and uniform draws from the unit cube in
+    more. The kernel is a squared exponential with that length scale, unless another is passed.
+    The `law` of the noise is "gaussian", "uniform", "student" or a `Noise`. The bounds are the
+    norms of the functions, sqrt(a^T K a). The costs are redrawn until some mixture of arms has
+    every cost at -0.1 or below.
 
     >>> problem = rkhs(seed=3)
     >>> problem.arms.shape, problem.slater >= 0.1
     ((100, 1), True)
     """
     n, d = validation.whole("arms", arms, least=1), validation.whole("dimension", dimension, least=1)
-    m, p = (
-        validation.whole("constraints", constraints, least=1),
-        validation.whole("coefficients", coefficients, least=1),
-    )
-    seen = as_noise("law", law)
+    m = validation.whole("constraints", constraints, least=1)
+    p = validation.whole("coefficients", coefficients, least=1)
+    noise_law = as_noise("law", law)
     k = SquaredExponential(lengthscale) if kernel is None else kernel
     rng = np.random.default_rng(validation.whole("seed", seed, least=0))
     X = np.linspace(0, 1, n)[:, None] if d == 1 else rng.random((n, d))
-    reward, B = _function(k, X, p, rng)
-    for _ in range(REDRAWS):
-        drawn = [_function(k, X, p, rng) for _ in range(m)]
-        cost = np.stack([values for values, _ in drawn], axis=1)
-        margin = largest_margin(cost).margin
-        if margin >= LEAST_SLATER:
-            break
-    else:
-        remedy = "Ask for fewer constraints, more coefficients or another seed."
-        raise InfeasibleError.of(
-            "rkhs", f"a Slater margin of {LEAST_SLATER}", Description(f"none in {REDRAWS} draws"), remedy
-        )
-    G = drop_single(np.array([norm for _, norm in drawn]))
+    reward, B = _draw_function(k, X, p, rng)
+
+    def draw_costs() -> tuple[tuple[Floats, Floats], float]:
+        values, norms = zip(*(_draw_function(k, X, p, rng) for _ in range(m)), strict=True)
+        cost = np.stack(values, axis=1)
+        return (cost, np.array(norms)), largest_margin(cost).margin
+
+    (cost, G), margin = _redraw_until_slater("rkhs", draw_costs)
     name = f"rkhs({n} arms, seed {seed})"
-    return Problem(X, k, reward, drop_single(cost), noise, B, G, min(margin, 1.0), name, law=seen)
+    return Problem(X, k, reward, drop_single(cost), noise, B, drop_single(G), margin, name, law=noise_law)
 
 
-def _function(kernel: Kernel, X: Floats, p: int, rng: np.random.Generator) -> tuple[Floats, float]:
-    """Values over the arms, and the norm."""
+def rkhs_on(
+    space: Domain | None = None,
+    kernel: Kernel | None = None,
+    noise: float = 0.1,
+    seed: int = 0,
+    constraints: int = 1,
+    coefficients: int = 100,
+) -> SpaceProblem:
+    """Draw f = sum_i a_i k(., x_i) on a domain, with a_i uniform on [-1, 1] and x_i uniform; g likewise.
+
+    Like `rkhs`, by default on [0, 1] with a squared exponential of length scale 0.2. The bounds
+    are the norms of the functions. All are redrawn until the Slater margin is at least 0.1.
+
+    >>> problem = rkhs_on(Box([0, 0], [1, 1]), seed=1)
+    >>> problem.arms.dimension, problem.slater >= 0.1
+    (2, True)
+    """
+    space = Box(0, 1) if space is None else space
+    k = SquaredExponential(0.2) if kernel is None else kernel
+    m = validation.whole("constraints", constraints, least=0)
+    p = validation.whole("coefficients", coefficients, least=1)
+    rng = np.random.default_rng(validation.whole("seed", seed, least=0))
+    probes = space.at(rng.random((PROBES, space.dimension)))
+
+    def draw_coefficients() -> tuple[tuple[Floats, Floats], float]:
+        centres = space.at(rng.random((p, space.dimension)))
+        a = rng.uniform(-1, 1, (p, 1 + m))
+        return (centres, a), largest_margin(k(probes, centres) @ a[:, 1:]).margin if m else 1.0
+
+    (centres, a), margin = _redraw_until_slater("rkhs_on", draw_coefficients)
+    norms = np.sqrt(np.einsum("ij,ik,kj->j", a, k(centres, centres), a))
+
+    def function(X: Floats) -> Floats:
+        return np.asarray(k(X, centres) @ a)
+
+    name = f"rkhs_on(seed {seed})"
+    return SpaceProblem(space, k, function, noise, float(norms[0]), drop_single(norms[1:]), margin, name)
+
+
+def _draw_function(kernel: Kernel, X: Floats, p: int, rng: np.random.Generator) -> tuple[Floats, float]:
+    """Draw a function. Return its values over the arms, and its norm."""
     a = rng.uniform(-1, 1, p)
     centres = X[rng.integers(len(X), size=p)]
     return kernel(X, centres) @ a, float(np.sqrt(a @ kernel(centres, centres) @ a))
+
+
+def _redraw_until_slater(maker: str, draw: Callable[[], tuple[T, float]]) -> tuple[T, float]:
+    """Return the first draw with a Slater margin of at least 0.1, and the margin, capped at 1."""
+    for _ in range(REDRAWS):
+        drawn, margin = draw()
+        if margin >= LEAST_SLATER:
+            return drawn, min(margin, 1.0)
+    remedy = "Ask for fewer constraints, more coefficients or another seed."
+    raise InfeasibleError.of(
+        maker, f"a Slater margin of {LEAST_SLATER}", Description(f"none in {REDRAWS} draws"), remedy
+    )
