@@ -22,7 +22,7 @@ from softbandit.atomic_write import replacing
 from softbandit.backend.shapes import Floats
 from softbandit.domains import parameters, spaces
 from softbandit.errors import FileError, Words
-from softbandit.gp import kernels
+from softbandit.gp import kernel, kernels
 from softbandit.model import explorations as explore
 from softbandit.policies import ckb, doubling, practical
 from softbandit.policies.base import StepPolicy
@@ -31,7 +31,7 @@ FORMAT, VERSION = "softbandit agent", 2
 
 CLASSES: dict[str, Any] = {
     name: value
-    for module in (kernels, explore, parameters, spaces, ckb, doubling, practical, baselines)
+    for module in (kernel, kernels, explore, parameters, spaces, ckb, doubling, practical, baselines)
     for name, value in vars(module).items()
     if is_dataclass(value) and value.__module__.startswith(module.__name__)
 }
