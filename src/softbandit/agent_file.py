@@ -22,7 +22,7 @@ from softbandit import baselines
 from softbandit.atomic_write import replacing
 from softbandit.domains import parameters, spaces
 from softbandit.errors import Description, FileError
-from softbandit.gp import kernels
+from softbandit.gp import kernel, kernels
 from softbandit.model import explorations
 from softbandit.policies import ckb, doubling, practical
 from softbandit.policies.base import StepPolicy
@@ -31,7 +31,7 @@ FORMAT, VERSION = "softbandit agent", 2
 
 CLASSES: dict[str, Callable[..., object]] = {
     name: value
-    for module in (kernels, explorations, parameters, spaces, ckb, doubling, practical, baselines)
+    for module in (kernel, kernels, explorations, parameters, spaces, ckb, doubling, practical, baselines)
     for name, value in vars(module).items()
     if isinstance(value, type) and is_dataclass(value) and value.__module__.startswith(module.__name__)
 }

@@ -1,4 +1,4 @@
-"""The budgeted posterior: exact while there is room, the dense Nystrom formulas always, and the same under stress."""
+"""The budgeted posterior: exact while the dictionary has room, and equal to the dense Nystrom formulas always."""
 
 import numpy as np
 import pytest
@@ -24,10 +24,10 @@ def moments(posterior, Q=Q):
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=str)
-def test_it_is_exact_while_there_is_room(kernel):
+def test_the_posterior_is_exact_while_the_dictionary_has_room(kernel):
     ours, exact = conditioned(Budgeted(kernel, 0.5, 2, 2, 200)), conditioned(Exact(kernel, 0.5, 2, 2))
     (mean, var), (mean_e, var_e) = moments(ours), moments(exact)
-    # Each of 160 points may miss a part of size sqrt(1e-8) = 1e-4 of itself, in squares 1e-8 of its variance.
+    # Each of 160 points may have a residual of 1e-8 of its variance, so an error of sqrt(1e-8) = 1e-4 of its size.
     np.testing.assert_allclose(var, var_e, atol=160 * TOLERANCE)
     np.testing.assert_allclose(mean, mean_e, atol=160 * np.sqrt(TOLERANCE) / 0.5 * 1e-2)
     assert ours.gain == pytest.approx(exact.gain, rel=1e-6)
@@ -35,7 +35,7 @@ def test_it_is_exact_while_there_is_room(kernel):
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=str)
 @pytest.mark.parametrize("budget", [5, 20, 40])
-def test_the_dense_formulas_on_its_own_dictionary(kernel, budget):
+def test_mean_and_variance_equal_the_dense_formulas_on_the_dictionary(kernel, budget):
     """mu = k_S(x)^T (K_SX K_XS + lambda K_SS)^-1 K_SX y;  var = k - k_S^T K_SS^-1 k_S + lambda k_S^T (...)^-1 k_S."""
     lam = 0.5
     ours = conditioned(Budgeted(kernel, lam, 2, 2, budget))
@@ -54,21 +54,21 @@ def test_the_dense_formulas_on_its_own_dictionary(kernel, budget):
     np.testing.assert_allclose(half, (np.linalg.inv(K_SS) - lam * A @ np.eye(len(S))).dot(k.T).T, atol=1e-4)
 
 
-def test_the_dictionary_is_chosen_anew_when_rounds_have_doubled():
+def test_the_dictionary_is_replaced_when_the_number_of_rounds_has_doubled():
     kernel = sb.Matern(0.1)
     ours = Budgeted(kernel, 0.5, 2, 2, 20)
     ranks = []
     for x, y in zip(X, Y, strict=True):
         ours = ours.condition(x, y)
         ranks.append(ours.rank)
-    # Full after 20 rounds; at round 40 half is chosen, and fills up again; from round 50 on, at 100.
+    # Full after 20 rounds; replaced by half at round 40; full again at round 50, so replaced at round 100.
     assert ranks[18:20] == [19, 20]
     assert ranks[40] == 11
     assert min(ranks[41:]) == 11
     assert max(ranks) == 20
 
 
-def test_samples_have_the_stated_covariance():
+def test_samples_have_the_posteriors_variance():
     kernel = sb.SquaredExponential(0.3)
     ours = conditioned(Budgeted(kernel, 0.5, 2, 2, 15))
     half = np.linalg.cholesky(kernel(np.r_[Q, ours.anchors], np.r_[Q, ours.anchors]) + 1e-9 * np.eye(30 + ours.rank))
@@ -78,11 +78,11 @@ def test_samples_have_the_stated_covariance():
         path = half @ draws.standard_normal(len(half))
         samples.append(path[:30] + kernel(Q, ours.anchors) @ ours.deviation(path[30:], draws))
     _, var = moments(ours)
-    # A variance from 4,000 samples has a relative standard error of sqrt(2 / 4000) = 0.022; of 30, at most 3.5 of them.
+    # A variance from 4,000 samples has a relative standard error of sqrt(2 / 4000) = 0.022; 30 have at most 3.5.
     np.testing.assert_allclose(np.var(samples, axis=0), var, rtol=3.5 * 0.022)
 
 
-def test_two_futures_of_one_past_do_not_disturb_each_other():
+def test_conditioning_one_posterior_several_times_gives_independent_posteriors():
     for budget in (10, 60):
         past = conditioned(Budgeted(sb.Matern(0.3), 0.5, 2, 2, budget), X[:30], Y[:30])
         whole = [conditioned(Budgeted(sb.Matern(0.3), 0.5, 2, 2, budget), X[:30], Y[:30]) for _ in range(2)]
@@ -93,7 +93,7 @@ def test_two_futures_of_one_past_do_not_disturb_each_other():
 
 
 @pytest.mark.parametrize("rounds", [0, 7, 45, 130])
-def test_what_is_stored_comes_back_to_the_bit(rounds):
+def test_a_posterior_refilled_from_its_arrays_continues_to_the_bit(rounds):
     blank = Budgeted(sb.Matern(0.2), 0.5, 2, 2, 20)
     ours = conditioned(blank, X[:rounds], Y[:rounds])
     again = blank.refilled(ours.arrays())
@@ -103,13 +103,13 @@ def test_what_is_stored_comes_back_to_the_bit(rounds):
     assert ours.gain == again.gain
 
 
-def test_ten_thousand_tells_of_one_point():
+def test_ten_thousand_observations_of_one_point_equal_the_scalar_formula():
     lam, x = 1e-4, np.array([0.3])
     ours = Budgeted(sb.SquaredExponential(0.2), lam, 1, 1, 50)
     for _ in range(10_000):
         ours = ours.condition(x, np.array([2.0]))
     mean, var = moments(ours, x[None])
-    # n tells of y: mean = n y / (n + lambda), variance = lambda / (n + lambda)
+    # n observations of y: mean = n y / (n + lambda), variance = lambda / (n + lambda)
     assert mean[0, 0] == pytest.approx(2.0, rel=1e-7)
     assert var[0] == pytest.approx(lam / (10_000 + lam), abs=1e-12)
     assert ours.rank == 1
@@ -117,7 +117,7 @@ def test_ten_thousand_tells_of_one_point():
 
 @pytest.mark.parametrize("lengthscale", [0.01, 1.0, 100.0])
 @pytest.mark.parametrize("scale", [1e-12, 1.0, 1e12])
-def test_extreme_kernels_and_outputs(lengthscale, scale):
+def test_extreme_kernels_and_outputs_keep_means_finite_and_variances_within_the_prior(lengthscale, scale):
     kernel = scale * sb.SquaredExponential(lengthscale)
     points = np.repeat(rng.random((60, 2)), 2, axis=0)
     points[1::2] += 1e-12

@@ -11,14 +11,14 @@ from softbandit.gp.pivoted_cholesky import TOLERANCE, features
 
 @pytest.mark.parametrize(("kernel", "X"), examples_of.KERNELS.values(), ids=examples_of.KERNELS)
 def test_the_kernel_matrix_is_reproduced_within_the_tolerance(kernel, X):
-    K, found = kernel(X, X), features(kernel, X)
+    K, factor = kernel(X, X), features(kernel, X)
     # The tolerance bounds the residual; forming Phi Phi^T rounds once more.
-    np.testing.assert_allclose(found.phi @ found.phi.T, K, atol=(TOLERANCE + 1e-15) * K.max(), rtol=0)
-    np.testing.assert_array_equal(found.diag, kernel.diag(X))
+    np.testing.assert_allclose(factor.phi @ factor.phi.T, K, atol=(TOLERANCE + 1e-15) * K.max(), rtol=0)
+    np.testing.assert_array_equal(factor.diag, kernel.diag(X))
 
 
 @pytest.mark.parametrize("tolerance", [1e-3, 1e-6, 1e-10])
-def test_the_tolerance_is_kept_and_not_overdone(tolerance):
+def test_the_rank_is_the_smallest_that_meets_the_tolerance(tolerance):
     arms = np.linspace(0, 1, 300)[:, None]
     kernel = sb.SquaredExponential(0.05)
     phi = features(kernel, arms, tolerance).phi
@@ -41,14 +41,14 @@ def test_a_zero_kernel_has_no_features():
     assert features(sb.Linear(), np.zeros((3, 2))).phi.shape == (3, 0)
 
 
-def test_the_full_matrix_is_never_formed():
+def test_factorising_20_000_arms_never_forms_the_full_matrix():
     arms = np.random.default_rng(0).random((20_000, 2))
     tracemalloc.start()
-    found = features(sb.SquaredExponential(0.3), arms)
+    factor = features(sb.SquaredExponential(0.3), arms)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     # Phi grows by doubling and is copied once; the full matrix would be 3.2 GB.
-    assert peak < 8 * found.phi.nbytes < 0.08 * 8 * 20_000**2
+    assert peak < 8 * factor.phi.nbytes < 0.08 * 8 * 20_000**2
 
 
 def test_a_rank_that_does_not_fit_in_memory_is_refused(monkeypatch):
@@ -67,7 +67,7 @@ def test_a_rank_that_just_fits_in_memory_is_not_refused(monkeypatch):
         features(sb.Matern(0.01, nu=0.5), arms)
 
 
-def test_a_kernel_that_is_not_finite_is_refused():
+def test_a_kernel_with_an_infinite_diagonal_is_refused():
     with pytest.raises(sb.KernelError, match=r"finite k.*inf at arm 1"):
         features(sb.Linear(), np.array([[1.0], [1e200]]))
 
@@ -84,16 +84,16 @@ class NotAKernel(sb.Kernel):
 
 
 @pytest.mark.parametrize("value", [2.0, np.nan])
-def test_a_function_that_is_no_kernel_is_refused(value):
+def test_a_function_that_is_not_positive_semi_definite_is_refused(value):
     with pytest.raises(sb.KernelError, match="positive semi-definite function.*at arm 1"):
         features(NotAKernel(value), np.arange(3.0)[:, None])
 
 
-def test_given_pivots_give_the_same_basis():
+def test_passing_the_pivots_reproduces_the_basis():
     arms = np.linspace(0, 1, 50)[:, None]
-    made = features(sb.SquaredExponential(0.2), arms)
-    again = features(sb.SquaredExponential(0.2), arms, pivots=made.pivots)
-    np.testing.assert_array_equal(made.phi, again.phi)
-    other = features(sb.SquaredExponential(0.2), arms, pivots=made.pivots[::-1])
-    assert (other.phi != made.phi).any()
-    np.testing.assert_allclose(other.phi @ other.phi.T, made.phi @ made.phi.T, atol=1e-12)
+    first = features(sb.SquaredExponential(0.2), arms)
+    again = features(sb.SquaredExponential(0.2), arms, pivots=first.pivots)
+    np.testing.assert_array_equal(first.phi, again.phi)
+    other = features(sb.SquaredExponential(0.2), arms, pivots=first.pivots[::-1])
+    assert (other.phi != first.phi).any()
+    np.testing.assert_allclose(other.phi @ other.phi.T, first.phi @ first.phi.T, atol=1e-12)

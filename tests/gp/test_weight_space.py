@@ -12,12 +12,12 @@ from softbandit.gp.pivoted_cholesky import features
 every_form = pytest.mark.parametrize("prior", [weight_space.prior, weight_space.weight_prior])
 every_kernel = pytest.mark.parametrize(("kernel", "X"), examples_of.KERNELS.values(), ids=examples_of.KERNELS)
 
-MISSED = {weight_space.prior: 1e-15, weight_space.weight_prior: 1e-13}
-"""What a variance may lack, of the largest k(x, x): the features have k(x, x) up to their tolerance."""
+ERROR = {weight_space.prior: 1e-15, weight_space.weight_prior: 1e-13}
+"""The error of a variance, relative to the largest k(x, x): features have k(x, x) up to their tolerance."""
 
 
 def run(phi, lam, arms, y, prior=weight_space.prior):
-    """Condition one trial on a history; y is (rounds, outputs). Gives every posterior on the way."""
+    """Condition one trial on a history, with y (rounds, outputs). Return the posterior before and after each round."""
     state = prior(phi, y.shape[1], trials=1)
     states = [state]
     for arm, row in zip(arms, y, strict=True):
@@ -27,14 +27,14 @@ def run(phi, lam, arms, y, prior=weight_space.prior):
 
 
 def assert_close(ours, direct, relative):
-    """Relative to the largest entry."""
+    """Check the largest difference, relative to the largest entry."""
     assert np.abs(ours - direct).max() <= relative * np.abs(direct).max()
 
 
 @every_form
 @every_kernel
 @pytest.mark.parametrize("lam", [1.02, 0.01])
-def test_equals_the_direct_formulas(kernel, X, lam, prior):
+def test_mean_covariance_and_gain_equal_the_direct_formulas(kernel, X, lam, prior):
     rng = np.random.default_rng(1)
     arms = rng.integers(len(X), size=60)  # each of 12 arms about five times
     y = rng.standard_normal((60, 2))
@@ -45,14 +45,14 @@ def test_equals_the_direct_formulas(kernel, X, lam, prior):
         assert_close(weight_space.mean(phi, last)[0, output], mu, 1e-9)
     assert_close(weight_space.covariance(phi, last)[0], k, 1e-9)
     np.testing.assert_allclose(
-        weight_space.variance(phi, last)[0], np.diagonal(k), rtol=1e-9, atol=MISSED[prior] * K.max()
+        weight_space.variance(phi, last)[0], np.diagonal(k), rtol=1e-9, atol=ERROR[prior] * K.max()
     )
     assert last.gain[0] == pytest.approx(literal.information_gain(K, arms, lam), rel=1e-9)
 
 
 @every_form
 @every_kernel
-def test_equals_fifty_digit_arithmetic(kernel, X, prior):
+def test_mean_and_covariance_equal_fifty_digit_arithmetic(kernel, X, prior):
     rng = np.random.default_rng(2)
     arms, lam = rng.integers(5, size=12), 0.05
     y = rng.standard_normal((12, 1))
@@ -68,7 +68,7 @@ def test_equals_fifty_digit_arithmetic(kernel, X, prior):
         mu, cov = np.array(mu.tolist(), dtype=float)[:, 0], np.array(cov.tolist(), dtype=float)
     assert_close(weight_space.mean(phi, last)[0, 0], mu, 1e-9)
     np.testing.assert_allclose(
-        weight_space.variance(phi, last)[0], np.diagonal(cov), rtol=1e-9, atol=MISSED[prior] * K.max()
+        weight_space.variance(phi, last)[0], np.diagonal(cov), rtol=1e-9, atol=ERROR[prior] * K.max()
     )
     assert_close(weight_space.covariance(phi, last)[0], cov, 1e-9)
 
@@ -76,7 +76,7 @@ def test_equals_fifty_digit_arithmetic(kernel, X, prior):
 @every_form
 @pytest.mark.parametrize("lam", [1.0001, 1e-3])
 @every_kernel
-def test_does_not_drift_in_twenty_thousand_rounds(kernel, X, lam, prior):
+def test_the_posterior_does_not_drift_in_twenty_thousand_rounds(kernel, X, lam, prior):
     rng = np.random.default_rng(3)
     arms = rng.choice(len(X), size=20_000, p=rng.dirichlet(np.ones(len(X))))
     y = rng.standard_normal((20_000, 1))
@@ -84,7 +84,7 @@ def test_does_not_drift_in_twenty_thousand_rounds(kernel, X, lam, prior):
     last = run(phi, lam, arms, y, prior)[-1]
     mu, k = literal.posterior_by_counts(K, arms, y[:, 0], lam)
     assert_close(weight_space.mean(phi, last)[0, 0], mu, 1e-8)
-    # Relative to the prior: what is left of it here is as small as 1e-8.
+    # Relative to the prior: posterior variances are as small as 1e-8.
     np.testing.assert_allclose(weight_space.variance(phi, last)[0], np.diagonal(k), rtol=0, atol=1e-12 * K.max())
     assert_close(weight_space.covariance(phi, last)[0], k, 1e-8)
 
@@ -103,7 +103,7 @@ def test_variances_are_never_negative_and_never_increase(arms, lam, name):
 
 
 @every_form
-def test_an_arm_of_zero_variance_teaches_nothing_and_breaks_nothing(prior):
+def test_observing_an_arm_of_zero_variance_changes_nothing(prior):
     kernel, X = examples_of.KERNELS["Linear"]
     X = np.vstack([X, np.zeros(2)])
     phi = features(kernel, X)
@@ -113,19 +113,19 @@ def test_an_arm_of_zero_variance_teaches_nothing_and_breaks_nothing(prior):
 
 
 @every_form
-def test_ten_thousand_looks_at_one_arm(prior):
+def test_ten_thousand_observations_of_one_arm_equal_the_scalar_formula(prior):
     kernel, X = examples_of.KERNELS["Matern"]
     y = np.full((10_000, 1), 2.0)
     phi = features(kernel, X)
     last = run(phi, 1.0, [4] * 10_000, y, prior)[-1]
-    # One arm alone: mu = t y / (t + lambda), var = lambda / (t + lambda).
+    # A single arm: mu = t y / (t + lambda), var = lambda / (t + lambda).
     assert weight_space.mean(phi, last)[0, 0, 4] == pytest.approx(2.0 * 10_000 / 10_001, rel=1e-12)
     assert weight_space.variance(phi, last)[0, 4] == pytest.approx(1 / 10_001, rel=1e-9)
     assert last.gain[0] == pytest.approx(0.5 * np.log(10_001), rel=1e-9)
 
 
 @every_form
-def test_trials_are_independent(prior):
+def test_batched_trials_equal_single_trials(prior):
     kernel, X = examples_of.KERNELS["SquaredExponential"]
     phi = features(kernel, X)
     state = prior(phi, outputs=2, trials=3)

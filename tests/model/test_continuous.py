@@ -6,7 +6,7 @@ from softbandit_tests import examples_of
 
 import softbandit as sb
 from softbandit.backend.random import POLICY, draw
-from softbandit.gp.prior_samples import FREQUENCIES, prior_path
+from softbandit.gp.prior_samples import FREQUENCIES
 
 rng = np.random.default_rng(1)
 KERNELS = {name: kernel for name, (kernel, _) in examples_of.KERNELS.items() if "Tabular" not in name}
@@ -101,10 +101,8 @@ def test_samples_have_the_posteriors_mean_and_covariance(name):
 
 
 def test_one_paths_covariance_is_within_the_stated_error():
-    from softbandit.gp.prior_samples import frequencies
-
     for kernel in (sb.SquaredExponential(0.3), sb.Matern(0.3), sb.Matern(0.3, nu=0.5) * sb.SquaredExponential(0.6)):
-        omega, size = frequencies(kernel, 2, np.random.default_rng(0))
+        omega, size = kernel.frequencies(FREQUENCIES, 2, np.random.default_rng(0))
         angle = Q @ omega.T
         approximate = size * (np.cos(angle[:, None] - angle[None, :])).mean(axis=2)
         # A mean of M cosines has a standard error of at most 1 / sqrt(2 M); among 144 entries 3.6 of them.
@@ -113,7 +111,7 @@ def test_one_paths_covariance_is_within_the_stated_error():
 
 def test_a_kernel_without_a_spectrum_cannot_be_sampled():
     with pytest.raises(sb.KernelError, match="sampled anywhere.*'ucb'"):
-        prior_path(sb.Linear() * sb.Matern(0.3), 2, rng)
+        (sb.Linear() * sb.Matern(0.3)).prior_sample(2, rng)
     with pytest.raises(sb.KernelError, match="sampled anywhere"):
         policy(sb.Linear() * sb.Matern(0.3), "ts")
 

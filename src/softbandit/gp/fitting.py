@@ -1,4 +1,4 @@
-"""Hyperparameters from data: a kernel's length scales, the output's scale and offset, and the noise.
+"""Hyperparameters from data: a kernel's parameters, the output's scale and offset, and the noise.
 
 The model of outputs y at points X is
 
@@ -8,28 +8,28 @@ with C = K + lambda I. The log marginal likelihood, at its best scale^2 = (y - o
 
     -n/2 (ln(2 pi scale^2) + 1) - 1/2 ln det C
 
-and is maximised over the logarithms of lambda and of k's parameters, by gradients in closed form.
+and is maximised over the logarithms of lambda and of k's parameters, by gradients.
 """
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from softbandit import validation
 from softbandit.backend.shapes import Floats
-from softbandit.errors import ArgumentError, Description, KernelError
-from softbandit.gp.distances import scales_of
-from softbandit.gp.kernels import Kernel, Linear, Matern, Product, Scaled, SquaredExponential, Sum
+from softbandit.errors import ArgumentError, Description
+from softbandit.gp.kernel import Kernel
 
 JITTER = 1e-10  # the least lambda, relative to k(x, x)
+
+Bounds = tuple[float, float]
 
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """What was learned of one output."""
+    """The hyperparameters of one output."""
 
     kernel: Kernel
     scale: float  # of the output, per unit of k
@@ -39,28 +39,29 @@ class Fit:
 
     @property
     def regularisation(self) -> float:
-        """lambda = noise^2 / scale^2: the posterior's, for outputs in units of scale."""
+        """lambda = noise^2 / scale^2, for a posterior of outputs in units of scale."""
         return (self.noise / self.scale) ** 2
 
 
 def fit(
     kernel: Kernel,
-    X: Any,
-    y: Any,
+    X: ArrayLike,
+    y: ArrayLike,
     *,
-    lengthscales: tuple[float, float] = (0.02, 20.0),
-    noise: tuple[float, float] = (1e-6, 10.0),
+    lengthscales: Bounds = (0.02, 20.0),
+    noise: Bounds = (1e-6, 10.0),
     prior: tuple[float, float] | None = (0.5, 1.0),
     centred: bool = True,
     restarts: int = 4,
     seed: int = 0,
 ) -> Fit:
-    """The kernel of the same form that makes the data most likely.
+    """Fit the kernel's parameters, the noise, the scale and the offset to data, by maximum a posteriori.
 
     Parameters
     ----------
     kernel
-        Its form: a single length scale stays single, one for each dimension stays so. It is the first start.
+        Its form, and the first start: a single length scale stays single, one per dimension stays one per
+        dimension. A kernel without parameters (Linear, Tabular, a user's that defines none) stays as it is.
     X, y
         Points (n, d) and outputs (n,).
     lengthscales
@@ -77,54 +78,38 @@ def fit(
 
     Examples
     --------
+    >>> from softbandit.gp.kernels import Matern
     >>> rng = np.random.default_rng(0)
     >>> X = rng.random((60, 1))
     >>> y = 5 + 3 * np.sin(8 * X[:, 0]) + 0.1 * rng.standard_normal(60)
-    >>> found = fit(Matern(1.0), X, y)
-    >>> bool(0.05 < found.noise < 0.2)
+    >>> result = fit(Matern(1.0), X, y)
+    >>> bool(0.05 < result.noise < 0.2)
     True
     """
-    X, y = _data(X, y)
+    X, y = _check_data(X, y)
     offset = float(y.mean()) if centred else 0.0
-    unit = float(np.sqrt(np.mean((y - offset) ** 2)))
-    if unit <= 1e-12 * float(np.abs(y).max(initial=0.0)) or not unit > 0:
-        return _constant(kernel, float(np.abs(y).max(initial=0.0)), offset, len(y))
-    goal = _Goal(kernel, X, (y - offset) / unit, lengthscales, noise, prior)
-    theta = _maximise(goal, validation.whole("restarts", restarts, least=0), seed)
-    found, lam = goal.model(theta)
-    C = _Cholesky(found, lam, X, goal.y)
-    scale, n = unit * math.sqrt(C.variance), len(y)
-    value = C.log_likelihood - n * math.log(unit)
-    return Fit(found, scale, offset, scale * math.sqrt(lam), value)
+    unit, largest = float(np.sqrt(np.mean((y - offset) ** 2))), float(np.abs(y).max())
+    if not unit > 1e-12 * largest:
+        return _fit_constant(kernel, largest, offset)
+    objective = _LogPosterior(kernel, X, (y - offset) / unit, lengthscales, noise, prior)
+    theta = _maximise(objective, validation.whole("restarts", restarts, least=0), seed)
+    fitted, lam = objective.model(theta)
+    likelihood = _Likelihood(fitted, lam, X, objective.y)
+    scale = unit * math.sqrt(likelihood.variance)
+    return Fit(fitted, scale, offset, scale * math.sqrt(lam), likelihood.log - len(y) * math.log(unit))
 
 
-def log_likelihood(kernel: Kernel, noise: float, X: Any, y: Any) -> float:
-    """ln N(y; 0, K + noise^2 I), for a kernel in the output's units.
-
-    >>> round(log_likelihood(Linear(), 1.0, [[0.0]], [2.0]), 6)  # -2 - ln(2 pi) / 2
-    -2.918939
-    """
-    X, y = _data(X, y)
-    K = kernel(X, X)
-    L = np.linalg.cholesky(K + max(noise**2, JITTER * float(kernel.diag(X).max())) * np.eye(len(y)))
-    v = np.linalg.solve(L, y)
-    return float(-0.5 * v @ v - np.log(np.diagonal(L)).sum() - 0.5 * len(y) * math.log(2 * math.pi))
-
-
-class _Cholesky:
-    """C = K + lambda I at given hyperparameters, and what follows from it."""
+class _Likelihood:
+    """The marginal likelihood of y at given hyperparameters, by C = K + lambda I."""
 
     def __init__(self, kernel: Kernel, lam: float, X: Floats, y: Floats) -> None:
         n = len(y)
-        diag = kernel.diag(X)
-        L = np.linalg.cholesky(kernel(X, X) + np.diag(np.maximum(lam, JITTER * diag)))
+        L = np.linalg.cholesky(kernel(X, X) + np.diag(np.maximum(lam, JITTER * kernel.diag(X))))
         half = np.linalg.solve(L, np.eye(n))
         self.inverse = half.T @ half
         self.alpha = self.inverse @ y
         self.variance = max(float(y @ self.alpha) / n, np.finfo(float).tiny)
-        self.log_likelihood = -0.5 * n * (math.log(2 * math.pi * self.variance) + 1) - float(
-            np.log(np.diagonal(L)).sum()
-        )
+        self.log = -0.5 * n * (math.log(2 * math.pi * self.variance) + 1) - float(np.log(np.diagonal(L)).sum())
 
     @property
     def weights(self) -> Floats:
@@ -132,132 +117,70 @@ class _Cholesky:
         return np.outer(self.alpha, self.alpha) / self.variance - self.inverse
 
 
-class _Goal:
+class _LogPosterior:
     """The log posterior of theta = (ln parameters of k, ln lambda), and its gradient."""
 
-    def __init__(self, kernel: Kernel, X: Floats, y: Floats, lengthscales: Any, noise: Any, prior: Any) -> None:
+    def __init__(
+        self, kernel: Kernel, X: Floats, y: Floats, lengthscales: Bounds, noise: Bounds, prior: Bounds | None
+    ) -> None:
         self.kernel, self.X, self.y = kernel, X, y
         spread = np.ptp(X, axis=0)
-        spread = np.where(spread > 0, spread, 1.0)
-        places = list(_parameters(kernel, spread))
-        self.start = np.log([value for value, _ in places] + [0.1])
-        low, high = _bounds("lengthscales", lengthscales)
-        least, most = _bounds("noise", noise)
-        sizes = [math.nan if size is None else size for _, size in places]
-        self.lower = np.log([1e-3 if math.isnan(s) else low * s for s in sizes] + [least])
-        self.upper = np.log([1e3 if math.isnan(s) else high * s for s in sizes] + [most])
-        self.centre = np.log([*(1.0 if math.isnan(s) else s * (prior[0] if prior else 1.0) for s in sizes), 1.0])
-        self.weight = np.array([0.0 if prior is None or math.isnan(s) else prior[1] ** -2 for s in sizes] + [0.0])
+        units = kernel.parameter_units(np.where(spread > 0, spread, 1.0))
+        low, high = _check_bounds("lengthscales", lengthscales)
+        least, most = _check_bounds("noise", noise)
+        median, deviation = prior or (1.0, math.inf)
+        self.start = np.log([*kernel.parameters(), 0.1])
+        self.lower = np.log([*(1e-3 if unit is None else low * unit for unit in units), least])
+        self.upper = np.log([*(1e3 if unit is None else high * unit for unit in units), most])
+        self.centre = np.log([*(1.0 if unit is None else unit * median for unit in units), 1.0])
+        self.precision = np.array([*(0.0 if unit is None else deviation**-2 for unit in units), 0.0])
 
     def model(self, theta: Floats) -> tuple[Kernel, float]:
-        values = iter(np.exp(theta))
-        kernel = _rebuilt(self.kernel, self.X.shape[1], values)
-        return kernel, float(next(values))
+        """Return the kernel and lambda."""
+        *parameters, lam = np.exp(theta).tolist()
+        return self.kernel.with_parameters(parameters), lam
 
     def __call__(self, theta: Floats) -> tuple[float, Floats]:
-        """Minus the log posterior, and minus its gradient."""
+        """Return minus the log posterior, and minus its gradient."""
         kernel, lam = self.model(theta)
         try:
-            C = _Cholesky(kernel, lam, self.X, self.y)
-        except np.linalg.LinAlgError:  # rounding: as unlikely as can be
+            likelihood = _Likelihood(kernel, lam, self.X, self.y)
+        except np.linalg.LinAlgError:  # C is singular up to rounding: reject theta
             return 1e25, np.zeros_like(theta)
-        W = C.weights
-        slope = 0.5 * np.array([*_pull(kernel, self.X, W), lam * np.trace(W)])
-        away = theta - self.centre
-        value = C.log_likelihood - 0.5 * float(self.weight @ (away * away))
-        return -value, -(slope - self.weight * away)
+        W = likelihood.weights
+        gradient = 0.5 * np.array([*kernel.parameter_gradients(self.X, W), lam * np.trace(W)])
+        deviation = theta - self.centre
+        value = likelihood.log - 0.5 * float(self.precision @ (deviation * deviation))
+        return -value, -(gradient - self.precision * deviation)
 
 
-def _maximise(goal: _Goal, restarts: int, seed: int) -> Floats:
+def _maximise(objective: _LogPosterior, restarts: int, seed: int) -> Floats:
     from scipy.optimize import minimize
 
-    rng = np.random.default_rng(seed)
-    starts = [np.clip(goal.start, goal.lower, goal.upper), np.clip(goal.centre, goal.lower, goal.upper)]
-    starts += [rng.uniform(goal.lower, goal.upper) for _ in range(restarts)]
-    bounds = list(zip(goal.lower, goal.upper, strict=True))
-    runs = [minimize(goal, start, jac=True, method="L-BFGS-B", bounds=bounds) for start in starts]
+    rng, lower, upper = np.random.default_rng(seed), objective.lower, objective.upper
+    starts = [np.clip(objective.start, lower, upper), np.clip(objective.centre, lower, upper)]
+    starts += [rng.uniform(lower, upper) for _ in range(restarts)]
+    bounds = list(zip(lower, upper, strict=True))
+    runs = [minimize(objective, start, jac=True, method="L-BFGS-B", bounds=bounds) for start in starts]
     return np.asarray(min(runs, key=lambda run: float(run.fun)).x)
 
 
-def _parameters(kernel: Kernel, spread: Floats) -> Iterator[tuple[float, float | None]]:
-    """Each parameter's value, and the size that a length scale is relative to; None for a scale."""
-    if isinstance(kernel, (SquaredExponential, Matern)):
-        if isinstance(kernel.lengthscale, tuple):
-            yield from zip(scales_of(kernel.lengthscale, len(spread)), map(float, spread), strict=True)
-        else:
-            yield float(kernel.lengthscale), float(spread.max())  # type: ignore[arg-type]
-    elif isinstance(kernel, (Sum, Product)):
-        yield from _parameters(kernel.left, spread)
-        yield from _parameters(kernel.right, spread)
-    elif isinstance(kernel, Scaled):
-        yield kernel.scale, None
-        yield from _parameters(kernel.kernel, spread)
-    elif not isinstance(kernel, Linear):
-        remedy = "Build it from SquaredExponential, Matern and Linear."
-        raise KernelError.of("kernel", "one whose parameters can be learned", kernel, remedy)
-
-
-def _rebuilt(kernel: Kernel, d: int, values: Iterator[float]) -> Kernel:
-    """The kernel with other parameters, taken in the order of `_parameters`."""
-    if isinstance(kernel, (SquaredExponential, Matern)):
-        single = not isinstance(kernel.lengthscale, tuple)
-        scale: Any = float(next(values)) if single else tuple(float(next(values)) for _ in range(d))
-        return Matern(scale, kernel.nu) if isinstance(kernel, Matern) else SquaredExponential(scale)
-    if isinstance(kernel, (Sum, Product)):
-        return type(kernel)(_rebuilt(kernel.left, d, values), _rebuilt(kernel.right, d, values))
-    if isinstance(kernel, Scaled):
-        factor = float(next(values))
-        return Scaled(_rebuilt(kernel.kernel, d, values), factor)
-    return kernel
-
-
-def _pull(kernel: Kernel, X: Floats, W: Floats) -> Iterator[float]:
-    """sum_ij W_ij d k(x_i, x_j) / d ln(parameter), for each parameter in order."""
-    if isinstance(kernel, (SquaredExponential, Matern)):
-        parts = _by_dimension(kernel, X, W)
-        yield from parts if isinstance(kernel.lengthscale, tuple) else [float(sum(parts))]
-    elif isinstance(kernel, Sum):
-        yield from _pull(kernel.left, X, W)
-        yield from _pull(kernel.right, X, W)
-    elif isinstance(kernel, Product):
-        yield from _pull(kernel.left, X, W * kernel.right(X, X))
-        yield from _pull(kernel.right, X, W * kernel.left(X, X))
-    elif isinstance(kernel, Scaled):
-        yield float((W * kernel(X, X)).sum())
-        yield from _pull(kernel.kernel, X, kernel.scale * W)
-
-
-def _by_dimension(kernel: SquaredExponential | Matern, X: Floats, W: Floats) -> list[float]:
-    """Of each dimension's length scale. With u_j = ((x_j - y_j) / l_j)^2, d k / d ln l_j = q u_j."""
-    scales = scales_of(kernel.lengthscale, X.shape[1])
-    u = [((X[:, j, None] - X[None, :, j]) / scale) ** 2 for j, scale in enumerate(scales)]
-    if isinstance(kernel, SquaredExponential):
-        q = kernel(X, X)
-    else:
-        s = np.sqrt(2 * kernel.nu * np.sum(u, axis=0))
-        inverse = np.where(s > 0, 1 / np.where(s > 0, s, 1.0), 0.0)
-        factor = inverse if kernel.nu == 0.5 else 1.0 if kernel.nu == 1.5 else (1 + s) / 3
-        q = 2 * kernel.nu * factor * np.exp(-s)
-    weighted = W * q
-    return [float((weighted * each).sum()) for each in u]
-
-
-def _constant(kernel: Kernel, size: float, offset: float, n: int) -> Fit:
-    """Outputs that do not vary teach nothing but their value."""
+def _fit_constant(kernel: Kernel, size: float, offset: float) -> Fit:
+    """Return a fit to outputs that do not vary: their offset, and a small scale and noise."""
     scale = 1e-6 * (size or 1.0)
-    return Fit(kernel, scale, offset, scale * 1e-3, math.inf if n else 0.0)
+    return Fit(kernel, scale, offset, scale * 1e-3, math.inf)
 
 
-def _data(X: Any, y: Any) -> tuple[Floats, Floats]:
+def _check_data(X: ArrayLike, y: ArrayLike) -> tuple[Floats, Floats]:
     points = validation.points("X", X)
     outputs = validation.points("y", np.reshape(np.asarray(y), (-1, 1)))[:, 0]
     if len(points) != len(outputs):
         got = Description(f"{len(points)} points and {len(outputs)} outputs")
-        raise ArgumentError.of("X, y", "one output for each point", got, "Check the shapes.")
+        raise ArgumentError.of("X, y", "one output per point", got, "Check the shapes.")
     return points, outputs
 
 
-def _bounds(what: str, value: Any) -> tuple[float, float]:
+def _check_bounds(what: str, value: Bounds) -> Bounds:
     low, high = (validation.positive(f"{what}[{i}]", v) for i, v in enumerate(value))
     if not low < high:
         raise ArgumentError.of(what, "lower < upper", value, "Check the order.")

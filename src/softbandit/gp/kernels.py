@@ -1,130 +1,134 @@
-"""Covariance functions k(x, x'): called as kernel(X, Y), with kernel.diag(X) for k(x, x).
+"""Squared exponential, Matern, linear and tabular kernels. kernel.py has their interface."""
 
-Points are rows. Kernels are frozen values; they add, multiply, and scale by a number:
-`0.5 * SquaredExponential(0.2) + 0.5 * Linear()`.
-"""
-
-import math
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 
 from softbandit import validation
-from softbandit.backend.shapes import Floats
+from softbandit.backend.shapes import Floats, Ints
 from softbandit.errors import Description, KernelError
-from softbandit.gp.distances import radial_gradient, squared_distance
+from softbandit.gp.distances import lengthscale_per_dimension, radial_gradient, squared_distance
+from softbandit.gp.kernel import Kernel, Product, Rate, Scaled, Sum, diagonal_limit
+from softbandit.gp.prior_samples import Line
+
+__all__ = ["Kernel", "Linear", "Matern", "Product", "Scaled", "SquaredExponential", "Sum", "Tabular", "diagonal_limit"]
 
 SYMMETRY_TOLERANCE = 1e-10  # of a tabular matrix, relative to its largest entry
 EIGENVALUE_TOLERANCE = 1e-10  # how negative rounding may make an eigenvalue, relative to the largest
 
 
-class Kernel(ABC):
-    """A symmetric positive semi-definite function of two points."""
+@dataclass(frozen=True)
+class Radial(Kernel):
+    """A function of r alone, r^2 = sum_j ((x_j - y_j) / l_j)^2, with k = 1 at r = 0."""
+
+    lengthscale: float | Sequence[float]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "lengthscale", _check_lengthscale(self.lengthscale))
 
     @abstractmethod
-    def __call__(self, X: Floats, Y: Floats) -> Floats:
-        """The matrix k(x_i, y_j)."""
+    def slope(self, X: Floats, Y: Floats) -> Floats:
+        """Return the matrix of -k'(r) / r."""
 
-    @abstractmethod
     def diag(self, X: Floats) -> Floats:
-        """The vector k(x_i, x_i), without the matrix."""
-
-    def gradient(self, X: Floats, Y: Floats, W: Floats) -> Floats:
-        """sum_j W_ij d k(x_i, y_j) / d x_i, (n, d): all derivatives that an estimate needs, already weighted.
-
-        Not every kernel has one; where it is missing, a search on a continuous domain does without.
-        """
-        raise KernelError.of("kernel", "one with a gradient", self, "Give it `gradient` and `diag_gradient`.")
+        return np.ones(len(X))
 
     def diag_gradient(self, X: Floats) -> Floats:
-        """d k(x_i, x_i) / d x_i, (n, d)."""
-        raise KernelError.of("kernel", "one with a gradient", self, "Give it `gradient` and `diag_gradient`.")
+        return np.zeros_like(X)
 
-    def __add__(self, other: "Kernel") -> "Sum":
-        return Sum(self, other) if isinstance(other, Kernel) else NotImplemented
+    def parameters(self) -> tuple[float, ...]:
+        return tuple(self.lengthscale) if isinstance(self.lengthscale, Sequence) else (self.lengthscale,)
 
-    def __mul__(self, other: "Kernel | float") -> "Product | Scaled":
-        return Product(self, other) if isinstance(other, Kernel) else Scaled(self, other)
+    def parameter_units(self, spread: Floats) -> tuple[float | None, ...]:
+        lengthscale_per_dimension(self.lengthscale, len(spread))  # raises unless they match
+        return tuple(map(float, spread)) if isinstance(self.lengthscale, Sequence) else (float(spread.max()),)
 
-    __rmul__ = __mul__
+    def with_parameters(self, values: Sequence[float]) -> Self:
+        return replace(self, lengthscale=tuple(values) if isinstance(self.lengthscale, Sequence) else values[0])
 
-    def rescaled(self, arms: Any) -> "Kernel":
-        """This kernel divided by its largest k(x, x) on the arms, so that k(x, x) <= 1 there.
-
-        The norm of a function grows by the square root of that factor: bounds on norms
-        (`reward_bound`, `cost_bound`) must be given for the rescaled kernel.
-
-        >>> kernel = Linear().rescaled([[2.0], [4.0]])
-        >>> kernel.diag(np.array([[2.0], [4.0]]))
-        array([0.25, 1.  ])
-        """
-        largest = float(self.diag(validation.points("arms", arms)).max())
-        return self if largest <= 0 else Scaled(self, 1.0 / largest)
+    def parameter_gradients(self, X: Floats, W: Floats) -> list[float]:
+        """Use d k / d ln l_j = -k'(r) / r u_j, with u_j = ((x_j - y_j) / l_j)^2."""
+        weighted = W * self.slope(X, X)
+        scales = lengthscale_per_dimension(self.lengthscale, X.shape[1])
+        u = (((X[:, j, None] - X[None, :, j]) / scale) ** 2 for j, scale in enumerate(scales))
+        gradients = [float((weighted * u_j).sum()) for u_j in u]
+        return gradients if isinstance(self.lengthscale, Sequence) else [float(sum(gradients))]
 
 
 @dataclass(frozen=True)
-class SquaredExponential(Kernel):
+class SquaredExponential(Radial):
     """k(x, y) = exp(-r^2 / 2),  r^2 = sum_j ((x_j - y_j) / l_j)^2.
 
     Parameters
     ----------
     lengthscale
-        l: one number, or one for each dimension.
+        l: one number, or one per dimension.
     """
-
-    lengthscale: float | Sequence[float]
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "lengthscale", _lengthscale(self.lengthscale))
 
     def __call__(self, X: Floats, Y: Floats) -> Floats:
         return np.exp(-0.5 * squared_distance(X, Y, self.lengthscale))
 
-    def diag(self, X: Floats) -> Floats:
-        return np.ones(len(X))
+    def slope(self, X: Floats, Y: Floats) -> Floats:
+        return self(X, Y)
 
     def gradient(self, X: Floats, Y: Floats, W: Floats) -> Floats:
         return radial_gradient(X, Y, -W * self(X, Y), self.lengthscale)
 
-    def diag_gradient(self, X: Floats) -> Floats:
-        return np.zeros_like(X)
+    def frequencies(self, count: int, d: int, rng: np.random.Generator) -> tuple[Floats, float]:
+        """Return frequencies ~ N(0, 1 / l^2)."""
+        return rng.standard_normal((count, d)) / lengthscale_per_dimension(self.lengthscale, d), 1.0
+
+    def gain_rate(self, d: int) -> Rate:
+        return Rate(f"(ln t)^{d + 1}", 0.0)
 
 
 @dataclass(frozen=True)
-class Matern(Kernel):
+class Matern(Radial):
     """k(x, y) = p(s) exp(-s),  s = sqrt(2 nu) r,  r as for SquaredExponential.
 
     p(s) is 1 for nu = 1/2,  1 + s for nu = 3/2,  1 + s + s^2 / 3 for nu = 5/2.
     """
 
-    lengthscale: float | Sequence[float]
     nu: float = 2.5
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "lengthscale", _lengthscale(self.lengthscale))
+        super().__post_init__()
         if self.nu not in (0.5, 1.5, 2.5):
             raise KernelError.of("nu", "0.5, 1.5 or 2.5", self.nu, "Those have a closed form; choose one.")
 
+    def _s(self, X: Floats, Y: Floats) -> Floats:
+        return np.sqrt(2 * self.nu * squared_distance(X, Y, self.lengthscale))
+
+    def _q(self, s: Floats) -> Floats | float:
+        """Return q with k'(s) / s = -q exp(-s). At its cusp, nu = 1/2 has subgradient 0."""
+        if self.nu == 0.5:
+            return np.where(s > 0, 1 / np.where(s > 0, s, 1.0), 0.0)
+        return 1.0 if self.nu == 1.5 else (1 + s) / 3
+
     def __call__(self, X: Floats, Y: Floats) -> Floats:
-        s = np.sqrt(2 * self.nu * squared_distance(X, Y, self.lengthscale))
+        s = self._s(X, Y)
         p = 1.0 if self.nu == 0.5 else 1 + s if self.nu == 1.5 else 1 + s + s * s / 3
         return p * np.exp(-s)
 
-    def diag(self, X: Floats) -> Floats:
-        return np.ones(len(X))
+    def slope(self, X: Floats, Y: Floats) -> Floats:
+        s = self._s(X, Y)
+        return 2 * self.nu * self._q(s) * np.exp(-s)
 
     def gradient(self, X: Floats, Y: Floats, W: Floats) -> Floats:
-        """With k'(s) / s = -q(s) exp(-s): q is 1 / s, 1 and (1 + s) / 3. At its cusp, nu = 1/2 has subgradient 0."""
-        s = np.sqrt(2 * self.nu * squared_distance(X, Y, self.lengthscale))
-        cusp = np.where(s > 0, 1 / np.where(s > 0, s, 1.0), 0.0)
-        q = cusp if self.nu == 0.5 else 1.0 if self.nu == 1.5 else (1 + s) / 3
-        return radial_gradient(X, Y, -2 * self.nu * W * q * np.exp(-s), self.lengthscale)
+        s = self._s(X, Y)
+        return radial_gradient(X, Y, -2 * self.nu * W * self._q(s) * np.exp(-s), self.lengthscale)
 
-    def diag_gradient(self, X: Floats) -> Floats:
-        return np.zeros_like(X)
+    def frequencies(self, count: int, d: int, rng: np.random.Generator) -> tuple[Floats, float]:
+        """Return frequencies ~ Student's t with 2 nu degrees of freedom, divided by l."""
+        z, chi2 = rng.standard_normal((count, d)), rng.chisquare(2 * self.nu, size=(count, 1))
+        return z / lengthscale_per_dimension(self.lengthscale, d) * np.sqrt(2 * self.nu / chi2), 1.0
+
+    def gain_rate(self, d: int) -> Rate:
+        degree = d * (d + 1) / (2 * self.nu + d * (d + 1))
+        return Rate(f"t^{degree:.3f} ln t", degree)
 
 
 @dataclass(frozen=True)
@@ -143,6 +147,12 @@ class Linear(Kernel):
     def diag_gradient(self, X: Floats) -> Floats:
         return 2 * X
 
+    def prior_sample(self, d: int, rng: np.random.Generator, scale: float = 1.0) -> Line:
+        return Line(scale * rng.standard_normal(d))
+
+    def gain_rate(self, d: int) -> Rate:
+        return Rate(f"{d} ln t", 0.0)
+
 
 @dataclass(frozen=True, eq=False)
 class Tabular(Kernel):
@@ -158,9 +168,8 @@ class Tabular(Kernel):
     def __post_init__(self) -> None:
         matrix = validation.points("matrix", self.matrix)
         if matrix.shape[0] != matrix.shape[1]:
-            raise KernelError.of(
-                "matrix", "a square matrix", Description(f"shape {matrix.shape}"), "Pass the n x n covariance."
-            )
+            got = Description(f"shape {matrix.shape}")
+            raise KernelError.of("matrix", "a square matrix", got, "Pass the n x n covariance.")
         largest = np.abs(matrix).max()
         i, j = np.unravel_index(np.abs(matrix - matrix.T).argmax(), matrix.shape)
         if abs(matrix[i, j] - matrix[j, i]) > SYMMETRY_TOLERANCE * largest:
@@ -180,97 +189,22 @@ class Tabular(Kernel):
         return hash(self.matrix.tobytes())
 
     def __call__(self, X: Floats, Y: Floats) -> Floats:
-        return np.asarray(self.matrix[np.ix_(self._index(X), self._index(Y))])
+        return self.matrix[np.ix_(self._index(X), self._index(Y))]
 
     def diag(self, X: Floats) -> Floats:
         index = self._index(X)
         return np.asarray(self.matrix[index, index])
 
-    def _index(self, X: Floats) -> Any:
+    def _index(self, X: Floats) -> Ints:
         n = len(self.matrix)
-        index = X[:, 0].astype(np.intp)
+        index = X[:, 0].astype(np.int64)
         if X.shape[1] != 1 or np.any(index != X[:, 0]) or np.any((index < 0) | (index >= n)):
             remedy = f"With a Tabular kernel write arms = np.arange({n})[:, None]."
             raise KernelError.of("arms", f"one column of whole numbers from 0 to {n - 1}", X, remedy)
         return index
 
 
-@dataclass(frozen=True)
-class Sum(Kernel):
-    """k(x, y) = left(x, y) + right(x, y)."""
-
-    left: Kernel
-    right: Kernel
-
-    def __call__(self, X: Floats, Y: Floats) -> Floats:
-        return self.left(X, Y) + self.right(X, Y)
-
-    def diag(self, X: Floats) -> Floats:
-        return self.left.diag(X) + self.right.diag(X)
-
-    def gradient(self, X: Floats, Y: Floats, W: Floats) -> Floats:
-        return self.left.gradient(X, Y, W) + self.right.gradient(X, Y, W)
-
-    def diag_gradient(self, X: Floats) -> Floats:
-        return self.left.diag_gradient(X) + self.right.diag_gradient(X)
-
-
-@dataclass(frozen=True)
-class Product(Kernel):
-    """k(x, y) = left(x, y) right(x, y)."""
-
-    left: Kernel
-    right: Kernel
-
-    def __call__(self, X: Floats, Y: Floats) -> Floats:
-        return self.left(X, Y) * self.right(X, Y)
-
-    def diag(self, X: Floats) -> Floats:
-        return self.left.diag(X) * self.right.diag(X)
-
-    def gradient(self, X: Floats, Y: Floats, W: Floats) -> Floats:
-        return self.left.gradient(X, Y, W * self.right(X, Y)) + self.right.gradient(X, Y, W * self.left(X, Y))
-
-    def diag_gradient(self, X: Floats) -> Floats:
-        left, right = self.left.diag(X)[:, None], self.right.diag(X)[:, None]
-        return self.left.diag_gradient(X) * right + left * self.right.diag_gradient(X)
-
-
-@dataclass(frozen=True)
-class Scaled(Kernel):
-    """k(x, y) = scale kernel(x, y),  scale > 0."""
-
-    kernel: Kernel
-    scale: float
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "scale", validation.positive("scale", self.scale))
-
-    def __call__(self, X: Floats, Y: Floats) -> Floats:
-        return self.scale * self.kernel(X, Y)
-
-    def diag(self, X: Floats) -> Floats:
-        return self.scale * self.kernel.diag(X)
-
-    def gradient(self, X: Floats, Y: Floats, W: Floats) -> Floats:
-        return self.kernel.gradient(X, Y, self.scale * W)
-
-    def diag_gradient(self, X: Floats) -> Floats:
-        return self.scale * self.kernel.diag_gradient(X)
-
-
-def _lengthscale(value: Any) -> float | tuple[float, ...]:
+def _check_lengthscale(value: object) -> float | tuple[float, ...]:
     if isinstance(value, (Sequence, np.ndarray)) and not isinstance(value, str):
         return tuple(validation.positive(f"lengthscale[{j}]", v) for j, v in enumerate(value))
     return validation.positive("lengthscale", value)
-
-
-def diagonal_limit(kernel: Kernel, arms: Floats) -> None:
-    """Refuse a kernel with k(x, x) > 1 on the arms (the paper's Assumption 2)."""
-    diag = kernel.diag(arms)
-    worst = int(diag.argmax())
-    if not diag[worst] <= 1 + 16 * math.ulp(1.0):
-        remedy = "Use kernel.rescaled(arms), and give the norm bounds for the rescaled kernel."
-        raise KernelError.of(
-            "kernel", "k(x, x) <= 1 at every arm", Description(f"{diag[worst]:.6g} at arm {worst}"), remedy
-        )

@@ -1,6 +1,6 @@
-"""A kernel on finite arms as features: K = Phi Phi^T, by pivoted Cholesky factorisation.
+"""Features of finite arms for a kernel: K = Phi Phi^T, by pivoted Cholesky factorisation.
 
-Only the columns of K that are chosen as pivots are ever computed: time O(n r^2) and
+Only the columns of K that become pivots are computed: time O(n r^2) and
 memory O(n r) for n arms and rank r.
 """
 
@@ -13,20 +13,20 @@ from softbandit.backend.shapes import ArmIndex, Bools, Floats, Ints
 from softbandit.backend.traced_fields import HostOnly, Traced
 from softbandit.backend.vocabulary import namespace
 from softbandit.errors import Description, KernelError
-from softbandit.gp.kernels import Kernel
+from softbandit.gp.kernel import Kernel
 
 TOLERANCE = 1e-13
-"""What Phi Phi^T may miss of any entry of K, relative to the largest k(x, x)."""
+"""The largest error of any entry of Phi Phi^T, relative to the largest k(x, x)."""
 
 LARGEST_PHI = 2**30  # bytes
-NEGATIVE = 1e-10  # a residual variance below minus this, relative to the largest k(x, x), is no rounding
+NEGATIVE = 1e-10  # a residual variance below minus this, relative to the largest k(x, x), is not rounding
 
 
 @dataclass(frozen=True, eq=False)
 class Features:
-    """Phi, and the diagonal of K as the kernel gives it (Phi has it up to the tolerance)."""
+    """Phi, and the diagonal of K as the kernel computes it (Phi Phi^T has it up to the tolerance)."""
 
-    basis: Traced[Floats]  # (r, n): Phi^T, each feature over all arms
+    basis: Traced[Floats]  # (r, n): Phi^T, one row per feature
     diag: Traced[Floats]  # (n,)
     pivots: HostOnly[Ints]  # (r,): they determine the basis
     residual: HostOnly[float]  # no entry of K - Phi Phi^T is larger
@@ -55,9 +55,9 @@ def features(
 ) -> Features:
     """Factorise the kernel on the arms until no residual variance exceeds the tolerance.
 
-    The residual K - Phi Phi^T is positive semi-definite, so its largest entry stands on
-    its diagonal: bounding the diagonal bounds them all. Given pivots are taken in their
-    order and no others, which gives the basis of an earlier factorisation again.
+    The residual K - Phi Phi^T is positive semi-definite, so its largest entry is on its
+    diagonal: bounding the diagonal bounds all entries. If `pivots` is passed, exactly those
+    are used, in that order, which reproduces the basis of an earlier factorisation.
 
     >>> from softbandit.gp.kernels import SquaredExponential
     >>> arms = np.linspace(0, 1, 1000)[:, None]
@@ -68,7 +68,7 @@ def features(
         diag = kernel.diag(arms)
     _check("finite k(x, x) >= 0 at every arm", diag, np.isfinite(diag) & (diag >= 0))
     n, largest = len(arms), diag.max()
-    residual, chosen = diag.copy(), []
+    residual, used = diag.copy(), []
     basis = np.empty((_rows(n, 32), n))
     for r in range(n if pivots is None else len(pivots)):
         p = int(residual.argmax()) if pivots is None else int(pivots[r])
@@ -82,14 +82,14 @@ def features(
         _check("a positive semi-definite function", residual, residual >= -NEGATIVE * largest)
         residual = np.maximum(residual, 0.0)
         residual[p] = 0.0
-        chosen.append(p)
-    rank = len(chosen)
-    return Features(basis[:rank].copy(), diag, np.array(chosen, dtype=np.int64), float(residual.max()))
+        used.append(p)
+    rank = len(used)
+    return Features(basis[:rank].copy(), diag, np.array(used, dtype=np.int64), float(residual.max()))
 
 
-def _check(expected: str, variance: Floats, fine: Bools) -> None:
-    if not fine.all():
-        bad = int(np.argmin(fine))
+def _check(expected: str, variance: Floats, valid: Bools) -> None:
+    if not valid.all():
+        bad = int(np.argmin(valid))
         got = Description(f"a variance of {variance[bad]:.3g} at arm {bad}")
         raise KernelError.of("kernel", expected, got, "Check its formula, and its scale against the features.")
 
@@ -106,5 +106,5 @@ def _grown(basis: Floats) -> Floats:
 
 
 def _rows(n: int, wanted: int) -> int:
-    """As many rows as are wanted, of those that there can be and that are allowed; one at least."""
+    """Return the wanted number of rows, limited by the largest rank n and by memory; at least 1."""
     return max(1, min(wanted, n, LARGEST_PHI // (8 * n)))

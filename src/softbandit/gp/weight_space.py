@@ -9,9 +9,9 @@
 | gain | realised information gain, 1/2 ln det(I + K_t / lambda) | b |
 
 for n arms, rank r, b independent trials, and k outputs (reward and costs) that share a
-kernel and lambda. A round costs O(n r + r^2) per trial, whatever its number, and gives
+kernel and lambda. Every round costs O(n r + r^2) per trial, and computes
 mu_t and k_t of the paper's equations (mu) and (sigma) up to rounding. If functions are only
-sampled, keeping the weights alone is enough: O(r^2) to learn, and one pass over Phi to sample.
+sampled, the posterior of the weights is enough: O(r^2) per update, and one pass over Phi per sample.
 """
 
 from typing import NamedTuple, TypeAlias, TypeVar
@@ -33,7 +33,7 @@ class ArmPosterior(NamedTuple):
 
 
 class WeightPosterior(NamedTuple):
-    """The posterior of their weights, from which functions are sampled."""
+    """The posterior of the weights of k outputs, from which functions are sampled."""
 
     root: Floats  # U
     mean: Floats
@@ -52,6 +52,7 @@ def prior(features: Features, outputs: int, trials: int) -> ArmPosterior:
 
 
 def weight_prior(features: Features, outputs: int, trials: int) -> WeightPosterior:
+    """Return the same prior, of the weights alone."""
     r = features.rank
     return WeightPosterior(np.tile(np.eye(r), (trials, 1, 1)), np.zeros((trials, outputs, r)), np.zeros(trials))
 
@@ -64,7 +65,7 @@ def condition(features: Features, regularisation: float, posterior: Kind, arm: A
     s = xp.vecdot(v, v)  # k_{t-1}(x, x)
     root_d = xp.sqrt(regularisation + s)[:, None]
     q = xp.vecmat(v / root_d, U)  # U^T v / sqrt(d)
-    shrunk = v / (-xp.sqrt(regularisation) - root_d)  # = -v (1 - sqrt(lambda / d)) sqrt(d) / s, and right at s = 0
+    shrunk = v / (-xp.sqrt(regularisation) - root_d)  # = -v (1 - sqrt(lambda / d)) sqrt(d) / s, and correct at s = 0
     root = _plus_outer(U, shrunk, q)
     gain = posterior.gain + 0.5 * xp.log1p(s / regularisation)
     if isinstance(posterior, WeightPosterior):

@@ -26,7 +26,7 @@ from softbandit.errors import KernelError
 from softbandit.gp.exact import Anchored, Exact
 from softbandit.gp.kernels import Kernel
 from softbandit.gp.nystrom import Budgeted
-from softbandit.gp.prior_samples import Path, prior_path
+from softbandit.gp.prior_samples import Path
 from softbandit.model.beliefs import PointBelief
 from softbandit.model.explorations import UCB, Exploration, Greedy, RandUCB, Thompson
 from softbandit.model.finite import Output, group_equal
@@ -225,7 +225,7 @@ class ContinuousModel:
     def _sample(self, posterior: Anchored, beta: float, uniform: float) -> tuple[Path, Floats]:
         """Return a path of the prior and the change of `a` that make a sample ~ GP(mu, beta^2 k_t)."""
         rng = generator(uniform)
-        path = prior_path(posterior.kernel, self.space.dimension, rng, beta)
+        path = posterior.kernel.prior_sample(self.space.dimension, rng, beta)
         scale = abs(beta)
         return path, scale * posterior.deviation(path(posterior.anchors) / (scale or 1.0), rng)
 

@@ -7,15 +7,13 @@ design yields an upper bound for all others.
 
 import math
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 import numpy as np
 
 from softbandit import validation
 from softbandit.backend.shapes import Floats, Ints
-from softbandit.errors import ArgumentError
 from softbandit.gp import weight_space
-from softbandit.gp.kernels import Kernel, Linear, Matern, Scaled, SquaredExponential
+from softbandit.gp.kernel import Kernel, Rate
 from softbandit.gp.pivoted_cholesky import Features
 
 SUBMODULAR = 1 - math.exp(-1)  # the greedy choice has at least this share of the maximum
@@ -34,6 +32,7 @@ class MaximumGain:
 def realised_gain(features: Features, arms: Ints, regularisation: float) -> Floats:
     """Return 1/2 ln det(I + K_t / lambda) after each round t of a run: (T,), or (trials, T).
 
+    >>> from softbandit.gp.kernels import Linear
     >>> from softbandit.gp.pivoted_cholesky import features
     >>> phi = features(Linear(), np.eye(2))
     >>> realised_gain(phi, np.array([0, 1, 1]), 1.0) / math.log(2)
@@ -111,32 +110,11 @@ def _factorisation_error(features: Features, rounds: Ints, lam: float) -> Floats
     return np.asarray(rounds * features.residual / (2 * lam))
 
 
-class Rate(NamedTuple):
-    """How gamma_t grows, up to a constant factor."""
-
-    formula: str
-    degree: float  # of t, ignoring logarithms: the bounds are sublinear where it is below 1/2
-
-    def __str__(self) -> str:
-        return f"O({self.formula})"
-
-
 def gain_rate(kernel: Kernel, dimension: int) -> Rate:
     """The paper's rate of gamma_t on a compact convex set in that many dimensions (section 2).
 
+    >>> from softbandit.gp.kernels import Matern
     >>> print(gain_rate(Matern(0.2, nu=1.5), 2))
     O(t^0.667 ln t)
     """
-    d = validation.whole("dimension", dimension, least=1)
-    match kernel:
-        case SquaredExponential():
-            return Rate(f"(ln t)^{d + 1}", 0.0)
-        case Matern(nu=nu):
-            degree = d * (d + 1) / (2 * nu + d * (d + 1))
-            return Rate(f"t^{degree:.3f} ln t", degree)
-        case Linear():
-            return Rate(f"{d} ln t", 0.0)
-        case Scaled(kernel=inner):
-            return gain_rate(inner, d)
-    remedy = "Use greedy_gain or spectral_gain on the arms instead."
-    raise ArgumentError.of("kernel", "squared exponential, Matern or linear", kernel, remedy)
+    return kernel.gain_rate(validation.whole("dimension", dimension, least=1))
