@@ -71,8 +71,8 @@ def test_at_most_compares_the_upper_end_and_names_the_worst_policy():
 @pytest.mark.parametrize(("level", "wobble", "holds"), [(38, 2, True), (35, 2, True), (33, 2, False), (20, 36, False)])
 def test_equals_needs_the_whole_interval_near_the_number(level, wobble, holds):
     """Within 10% of 38; noise that makes the interval wide does not help."""
-    found = table(rows({"a": flat(level, wobble)}, "violated_rounds"))
-    assert j.equals("a", "violated_rounds", 38).apply(found).holds is holds
+    results = table(rows({"a": flat(level, wobble)}, "violated_rounds"))
+    assert j.equals("a", "violated_rounds", 38).apply(results).holds is holds
 
 
 def test_equals_zero_allows_a_mean_of_up_to_a_half():
@@ -99,8 +99,8 @@ def test_no_rule_decides_on_a_single_trial(rule):
 
 @pytest.mark.parametrize(("power", "holds"), [(0.5, True), (0.97, True), (1.0, False), (1.2, False)])
 def test_sublinear_means_a_power_below_one(power, holds):
-    found = table(rows({"a": lambda i, t: (1 + 0.01 * i) * t**power}, "positive_violation"))
-    evidence = j.sublinear(["a"], "positive_violation").apply(found)
+    results = table(rows({"a": lambda i, t: (1 + 0.01 * i) * t**power}, "positive_violation"))
+    evidence = j.sublinear(["a"], "positive_violation").apply(results)
     assert evidence.holds is holds
     assert f"{power:.3g}" in evidence.ours
 
@@ -134,10 +134,10 @@ def test_always_good_allows_ten_percent_or_half_way_to_the_worst_from_round_100_
 
 def test_cost_in_arms_compares_the_exponent_with_its_limits():
     def times(power):
-        found = [
+        timings = [
             {"problem.arms": n, "policy": "a", "instance": 0, "microseconds": 3.0 * n**power} for n in (100, 200, 400)
         ]
-        return Table.of_rows(found)
+        return Table.of_rows(timings)
 
     assert j.cost_in_arms(["a"], quadratic=False).apply(times(1.0)).ours == "n^1.00 (a)"
     assert [j.cost_in_arms(["a"], quadratic=False).apply(times(p)).holds for p in (1.0, 1.5)] == [True, False]
@@ -145,11 +145,11 @@ def test_cost_in_arms_compares_the_exponent_with_its_limits():
 
 
 def test_as_fast_as_compares_at_the_largest_number_of_arms():
-    found = [
+    timings = [
         {"problem.arms": n, "policy": p, "instance": 0, "microseconds": t}
         for n, p, t in ((100, "a", 9.0), (100, "b", 1.0), (1000, "a", 20.0), (1000, "b", 10.0))
     ]
-    evidence = j.as_fast_as({"a": "b"}, 3.0).apply(Table.of_rows(found))
+    evidence = j.as_fast_as({"a": "b"}, 3.0).apply(Table.of_rows(timings))
     assert evidence.holds
     assert evidence.ours == "2.00 x (a / b)"
 
@@ -161,10 +161,10 @@ CLAIM = c.Claim(
 
 
 def verdict(primary, scaled):
-    found = table(
+    results = table(
         rows({"a": flat(primary)}, "violated_rounds"), rows({"a": flat(scaled)}, "violated_rounds", width_scale=0.2)
     )
-    return c.judge(CLAIM, outcome(found))
+    return c.judge(CLAIM, outcome(results))
 
 
 def test_a_claim_is_judged_on_the_primary_setting_and_never_on_the_best_one():
@@ -176,12 +176,12 @@ def test_a_claim_is_judged_on_the_primary_setting_and_never_on_the_best_one():
 
 
 def test_a_claim_for_another_horizon_is_not_judged():
-    found = table(rows({"a": flat(2.0)}, "violated_rounds"))
+    results = table(rows({"a": flat(2.0)}, "violated_rounds"))
     claim = dataclasses.replace(CLAIM, horizon=10_000)
-    judged = c.judge(claim, outcome(found))  # which has a horizon of 40
+    judged = c.judge(claim, outcome(results))  # which has a horizon of 40
     assert judged.verdict == c.UNJUDGED
     assert "the claim is for 10,000" in judged.ours
-    assert c.judge(dataclasses.replace(CLAIM, horizon=40), outcome(found)).verdict == c.HOLDS
+    assert c.judge(dataclasses.replace(CLAIM, horizon=40), outcome(results)).verdict == c.HOLDS
 
 
 def test_a_claim_is_not_judged_on_a_single_trial():
@@ -189,10 +189,10 @@ def test_a_claim_is_not_judged_on_a_single_trial():
 
 
 def test_perturbing_a_result_changes_the_verdict():
-    found = table(rows({"a": flat(2.0)}, "violated_rounds"))
-    before = c.judge(CLAIM, outcome(found))
-    found["violated_rounds"][:] += 4
-    after = c.judge(CLAIM, outcome(found))
+    results = table(rows({"a": flat(2.0)}, "violated_rounds"))
+    before = c.judge(CLAIM, outcome(results))
+    results["violated_rounds"][:] += 4
+    after = c.judge(CLAIM, outcome(results))
     assert (before.verdict, after.verdict) == (c.HOLDS, c.FAILS)
     assert before.ours != after.ours
 
@@ -218,6 +218,6 @@ def test_quick_runs_have_the_same_policies_and_grids():
 
 
 def test_applying_a_rule_twice_gives_the_same_evidence():
-    found = table(rows({"a": lambda i, t: (1 + i) * np.sqrt(t)}, "positive_violation"))
+    results = table(rows({"a": lambda i, t: (1 + i) * np.sqrt(t)}, "positive_violation"))
     judge = j.sublinear(["a"], "positive_violation").apply
-    assert judge(found) == judge(found)
+    assert judge(results) == judge(results)

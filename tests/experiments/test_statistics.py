@@ -24,14 +24,14 @@ def table(rows):
 
 def test_an_interval_agrees_with_the_quantiles_of_all_resamples():
     values = np.array([0.0, 1.0, 5.0, 30.0])
-    every = [np.mean(sample) for sample in itertools.product(values, repeat=4)]  # all 256, equally likely
-    low, high = np.quantile(every, [0.025, 0.975])
-    found = interval(values)
-    assert found.mean == 9.0
+    means = [np.mean(sample) for sample in itertools.product(values, repeat=4)]  # all 256, equally likely
+    low, high = np.quantile(means, [0.025, 0.975])
+    estimate = interval(values)
+    assert estimate.mean == 9.0
     # 2,000 of them have quantiles within 4 standard errors of the probability, 4 sqrt(0.025 * 0.975 / 2000) = 0.014.
-    assert np.quantile(every, 0.011) <= found.low <= np.quantile(every, 0.039)
-    assert np.quantile(every, 0.961) <= found.high <= np.quantile(every, 0.989)
-    assert low < found.mean < high
+    assert np.quantile(means, 0.011) <= estimate.low <= np.quantile(means, 0.039)
+    assert np.quantile(means, 0.961) <= estimate.high <= np.quantile(means, 0.989)
+    assert low < estimate.mean < high
 
 
 def test_the_interval_of_many_normal_values_is_students():
@@ -85,11 +85,11 @@ def test_growth_from_zero_is_infinite_and_growth_of_zero_is_zero():
 def test_the_interval_of_growth_covers_the_powers_of_its_units():
     t = np.array([100.0, 1000.0])
     values = np.stack([t**power for power in (0.4, 0.5, 0.6)])
-    found = growth_interval(values, (100, 1000))
-    assert found.low == pytest.approx(0.4)  # all three drawn alike has probability 1/27, beyond 2.5%
-    assert found.high == pytest.approx(0.6)
-    assert found.mean == pytest.approx(np.log10(values.mean(axis=0)[1] / values.mean(axis=0)[0]))
-    assert growth_interval(values, (100, 1000)) == found
+    estimate = growth_interval(values, (100, 1000))
+    assert estimate.low == pytest.approx(0.4)  # all three drawn alike has probability 1/27, beyond 2.5%
+    assert estimate.high == pytest.approx(0.6)
+    assert estimate.mean == pytest.approx(np.log10(values.mean(axis=0)[1] / values.mean(axis=0)[0]))
+    assert growth_interval(values, (100, 1000)) == estimate
 
 
 def test_growth_that_is_infinite_in_some_resamples_has_an_infinite_upper_end():

@@ -47,7 +47,10 @@ def demo(
         _print_scores(traces, problem, trials, horizon)
         rounds = len(policies) * trials * horizon
         console.print(f"{rounds:,} rounds in {seconds:.1f} s: {1e6 * seconds / rounds:.1f} us per round.")
-        _draw(traces, problem, width_scale, out)
+        note = f"{problem.name}, noise {problem.noise:g}, confidence width {width_scale:g} x theory"
+        out.parent.mkdir(parents=True, exist_ok=True)
+        overview(problem, traces, note).savefig(out)
+        console.print(f"Figure: {out}")
 
 
 def _print_scores(traces: Mapping[str, Trace], problem: problems.Problem, trials: int, horizon: int) -> None:
@@ -67,10 +70,3 @@ def _print_scores(traces: Mapping[str, Trace], problem: problems.Problem, trials
         "V is the sum of the costs if that is above 0. N counts rounds with a cost\n"
         "above 0: a soft constraint allows them, as long as the sum stays small."
     )
-
-
-def _draw(traces: Mapping[str, Trace], problem: problems.Problem, width_scale: float, out: Path) -> None:
-    note = f"{problem.name}, noise {problem.noise:g}, confidence width {width_scale:g} x theory"
-    out.parent.mkdir(parents=True, exist_ok=True)
-    overview(problem, traces, note).savefig(out)
-    console.print(f"Figure: {out}")

@@ -46,18 +46,13 @@ def build_problem(spec: Settings, point: Settings, seed: int | None = None, data
     for key, value in (("seed", seed), ("data", data)):
         if value is not None and key in registry.accepted(kind):
             settings.setdefault(key, value)
-    return _cached_problem(kind, json.dumps(_without_defaults(settings), sort_keys=True))
+    return cached_problem(kind, json.dumps(_without_defaults(settings), sort_keys=True))
 
 
 @lru_cache(maxsize=64)
-def _cached_problem(kind: str, settings: str) -> Problem:
+def cached_problem(kind: str, settings: str) -> Problem:
     """Build a problem once for all policies: some take seconds."""
     return registry.make(kind, **json.loads(settings))
-
-
-def forget_problems() -> None:
-    """Empty the cache of problems: their data may have changed."""
-    _cached_problem.cache_clear()
 
 
 def build_policy(

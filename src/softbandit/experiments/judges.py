@@ -1,6 +1,6 @@
 """Rules that judge claims: each in words, and as a function of a table's rows."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -78,7 +78,8 @@ def at_most(policies: Sequence[str], metric: str, limit: float) -> Rule:
         means = {name: interval(v) for name, v in values.items()}
         worst = max(means, key=lambda name: means[name].mean)
         details = tuple((name, f"mean {means[name]}, median {readable(np.median(v))}") for name, v in values.items())
-        return Evidence(_upper_end(means.values()) <= limit, f"at worst {means[worst]} ({worst})", details)
+        highest = max(mean.high for mean in means.values())
+        return Evidence(highest <= limit, f"at worst {means[worst]} ({worst})", details)
 
     return Rule(f"the upper end of the 95% interval of the mean is at most {limit:g}, for each policy", apply)
 
@@ -109,7 +110,8 @@ def sublinear(policies: Sequence[str], metric: str) -> Rule:
             powers[name] = power
         worst = max(powers, key=lambda name: powers[name].mean)
         details = tuple((name, f"p = {power}") for name, power in powers.items())
-        return Evidence(_upper_end(powers.values()) < 1, f"t^p, p at most {powers[worst]} ({worst})", details)
+        highest = max(power.high for power in powers.values())
+        return Evidence(highest < 1, f"t^p, p at most {powers[worst]} ({worst})", details)
 
     return Rule("its mean grows as t^p from T/10 to T, with p < 1 at the upper end of the 95% interval", apply)
 
@@ -125,10 +127,6 @@ def linear_until(policy: str, metric: str, last: Callable[[float], float]) -> Ru
         return Evidence(power.low >= 0.9, f"t^p, p = {power}, up to round {last(T):.0f}")
 
     return Rule("its mean grows as t^p until then, with p >= 0.9 at the lower end of the 95% interval", apply)
-
-
-def _upper_end(intervals: Iterable[Interval]) -> float:
-    return max(estimate.high for estimate in intervals)
 
 
 def _growth(rows: Table, metric: str, span: tuple[float, float]) -> Interval | None:

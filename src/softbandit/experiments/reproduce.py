@@ -116,7 +116,6 @@ def judge_all(outcomes: Sequence[Outcome]) -> list[Verdict]:
 
 def save_report(outcomes: Sequence[Outcome], verdicts: Sequence[Verdict], title: str, out: Path, command: str) -> Path:
     """Write index.html, and the verdicts as claims.json for programs. Return the path of the page."""
-    prepare_folder(out)
     write_json(out / "claims.json", [_plain(verdict) for verdict in verdicts])
     write_report(out / "index.html", title, outcomes, verdicts, command)
     return out / "index.html"

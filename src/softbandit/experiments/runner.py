@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import softbandit
 from softbandit.atomic_write import replacing
 from softbandit.errors import FileError, SoftbanditError
-from softbandit.experiments.build import forget_problems
+from softbandit.experiments.build import cached_problem
 from softbandit.experiments.cells import Cell, all_cells, choose_engines, play, prepare
 from softbandit.experiments.spec import Experiment
 from softbandit.experiments.tables import Table, join
@@ -92,7 +92,7 @@ def run(
 
 def check(spec: Experiment, data: str | None) -> DataSources:
     """Build every policy once, so that mistakes are found before the work, and return the data sets in use."""
-    forget_problems()
+    cached_problem.cache_clear()  # its data may have changed
     sources = {}
     first_point = next(spec.combinations())
     for cell in all_cells(spec):
