@@ -66,7 +66,7 @@ def _print_scores(traces: Mapping[str, Trace], problem: problems.Problem, trials
         table.add_row(name, *(f"{v:,.{d}f}" for v, d in zip(row, (3, 1, 1, 4, 0), strict=True)))
     console.print(table)
     console.print(
-        f"The best mixture of arms earns {best:.3f} per round, and R_+ is the regret against it.\n"
+        f"The best mixture of arms earns {best:.3f} per round; R_+ is the regret against it.\n"
         "V is the sum of the costs if that is above 0. N counts rounds with a cost\n"
         "above 0: a soft constraint allows them, as long as the sum stays small."
     )
