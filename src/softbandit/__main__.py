@@ -5,6 +5,7 @@ import sys
 
 
 def main() -> None:
+    """Run the command line, or say what to install for it."""
     try:
         from softbandit.cli import app
     except ModuleNotFoundError as missing:
@@ -13,9 +14,9 @@ def main() -> None:
         sys.exit("The command line needs typer and rich. Install them with: pip install 'softbandit[cli]'")
     try:
         app()
-    except SystemExit as ended:
-        if ended.code == 130 and "jax" in sys.modules:
-            # What JAX has under way when it is interrupted would crash an interpreter that ends in the usual way.
+    except SystemExit as end:
+        if end.code == 130 and "jax" in sys.modules:
+            # The interpreter would crash on exit if JAX were interrupted in the middle of a computation.
             sys.stdout.flush()
             sys.stderr.flush()
             os._exit(130)

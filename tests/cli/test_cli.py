@@ -24,7 +24,7 @@ def test_the_demo_prints_a_table_and_draws_a_figure(tmp_path):
     assert max(map(len, result.output.splitlines())) <= 80
 
 
-def test_any_policies_can_be_named(tmp_path):
+def test_the_demo_runs_the_policies_that_are_named(tmp_path):
     result = run(*QUICK, "rpol", "stageopt", "--out", str(tmp_path / "demo.png"))
     assert result.exit_code == 0, result.output
     assert "stageopt" in result.output
@@ -33,7 +33,7 @@ def test_any_policies_can_be_named(tmp_path):
     assert "Did you mean 'stageopt'?" in " ".join(typo.output.split())
 
 
-def test_the_figure_may_be_a_pdf(tmp_path):
+def test_the_demo_saves_a_pdf_if_the_name_ends_in_pdf(tmp_path):
     assert run(*QUICK, "--out", str(tmp_path / "demo.pdf")).exit_code == 0
     assert (tmp_path / "demo.pdf").read_bytes().startswith(b"%PDF")
 
@@ -56,31 +56,31 @@ def test_bad_settings_end_with_a_message_and_exit_code_1(arguments, says):
     assert "━" not in result.output  # refused before the work
 
 
-def test_a_place_that_cannot_be_written_is_named(tmp_path):
+def test_a_figure_that_cannot_be_written_is_an_error(tmp_path):
     (tmp_path / "file").write_text("")
     result = run(*QUICK, "--out", str(tmp_path / "file" / "demo.png"))
     assert result.exit_code == 1
     assert "error:" in result.output
 
 
-def test_a_folder_gets_a_file_of_its_own(tmp_path):
+def test_a_figure_saved_to_a_folder_is_called_demo_png(tmp_path):
     result = run(*QUICK, "--out", str(tmp_path))
     assert (tmp_path / "demo.png").exists()
     assert result.output.rstrip().endswith("demo.png")
 
 
-def test_a_message_is_printed_to_the_last_bracket(monkeypatch):
+def test_a_message_with_square_brackets_is_printed_in_full(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     assert "pip install 'softbandit[plot]'" in " ".join(run(*QUICK).output.split())
 
 
-def test_a_typo_gets_a_suggestion():
+def test_a_misspelt_command_gets_a_suggestion():
     result = run("dmo")
     assert result.exit_code == 2
     assert "demo" in result.output
 
 
-def test_policies_lists_each_with_its_idea_and_source():
+def test_policies_lists_each_policy_with_its_citation():
     result = run("policies")
     assert result.exit_code == 0
     assert max(map(len, result.output.splitlines())) <= 80
@@ -89,13 +89,13 @@ def test_policies_lists_each_with_its_idea_and_source():
         assert about.citation in result.output
 
 
-def test_version_and_module():
+def test_version_is_printed_by_the_command_and_by_the_module():
     assert run("version").output.strip() == __version__
     done = subprocess.run([sys.executable, "-m", "softbandit", "version"], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == __version__
 
 
-def test_without_the_extra_the_command_says_what_to_install():
+def test_the_command_without_typer_says_what_to_install():
     code = "import sys; sys.modules['typer'] = None; from softbandit.__main__ import main; main()"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 1

@@ -20,7 +20,7 @@ def words(result):
     return " ".join(result.output.replace("│", " ").split())
 
 
-def test_a_fresh_machine_is_told_what_stands_in():
+def test_data_on_a_fresh_machine_lists_the_stand_ins():
     result = run()
     assert result.exit_code == 0, result.output
     assert max(map(len, result.output.splitlines())) <= 80
@@ -30,7 +30,7 @@ def test_a_fresh_machine_is_told_what_stands_in():
     assert result.output.count("absent") == 2
 
 
-def test_files_are_listed_with_where_they_lie_and_whether_they_are_right(tmp_path):
+def test_data_lists_the_folder_and_the_checksum_of_each_file(tmp_path):
     write_csv(tmp_path / "fin.csv", SOME_PRICES)
     for result in (run("--data", tmp_path), run(SOFTBANDIT_DATA=str(tmp_path))):
         assert result.exit_code == 0
@@ -41,7 +41,7 @@ def test_files_are_listed_with_where_they_lie_and_whether_they_are_right(tmp_pat
 
 @pytest.fixture
 def served(monkeypatch):
-    """The sensors' address is on this machine, and its file is made up."""
+    """Serve a made-up sensors file from this machine."""
     with serving() as server:
         known = type(server.known())(
             **vars(KNOWN["sensors"])
@@ -51,7 +51,7 @@ def served(monkeypatch):
         yield server
 
 
-def test_fetching_puts_the_file_in_the_cache_or_where_it_is_told_to(served, tmp_path):
+def test_fetch_saves_the_file_in_the_cache_or_in_the_folder_given(served, tmp_path):
     result = run("fetch", "sensors")
     assert result.exit_code == 0, result.output
     assert (cache_folder() / "iw_data_all.mat").read_bytes() == CONTENT
@@ -69,7 +69,7 @@ def test_fetching_puts_the_file_in_the_cache_or_where_it_is_told_to(served, tmp_
         ({"stop_after": 7}, "broke after 7 of 50,000 bytes"),
     ],
 )
-def test_what_goes_wrong_is_told_with_an_exit_code(served, fault, says):
+def test_a_failed_fetch_prints_the_reason_and_exits_with_1(served, fault, says):
     vars(served).update(fault)
     result = run("fetch", "sensors")
     assert result.exit_code == 1
@@ -79,7 +79,7 @@ def test_what_goes_wrong_is_told_with_an_exit_code(served, fault, says):
     assert not (cache_folder() / "iw_data_all.mat").exists()
 
 
-def test_typos_get_the_nearest_name():
+def test_misspelt_data_names_get_a_suggestion():
     result = run("fetch", "sensor")
     assert result.exit_code == 1
     assert "Did you mean 'sensors'?" in result.output

@@ -8,17 +8,18 @@ from softbandit_tests.tiny_experiment import TOML, written
 from typer.testing import CliRunner
 
 from softbandit.cli import app
+from softbandit.simulation import engine_choice
 
 
 def run(*arguments):
     return CliRunner().invoke(app, [str(argument) for argument in arguments], env={"COLUMNS": "80"})
 
 
-def said(result):
+def words(result):
     return " ".join(result.output.split())
 
 
-def test_run_prints_scores_and_leaves_a_report(tmp_path):
+def test_run_prints_scores_and_writes_a_report(tmp_path):
     result = run("run", written(tmp_path), "--out", tmp_path / "out", "--jobs", 1)
     assert result.exit_code == 0, result.output
     assert "stageopt" in result.output
@@ -39,31 +40,31 @@ def test_run_prints_scores_and_leaves_a_report(tmp_path):
         (TOML.replace('"curves"', '"curvs"'), "Did you mean 'curves'"),
     ],
 )
-def test_a_mistake_in_a_file_is_named_and_nothing_is_run(tmp_path, text, says):
+def test_a_mistake_in_a_file_is_reported_and_nothing_is_run(tmp_path, text, says):
     result = run("run", written(tmp_path, text), "--out", tmp_path / "out")
     assert result.exit_code == 1
-    assert says in said(result)
+    assert says in words(result)
     assert "Traceback" not in result.output
     assert not (tmp_path / "out").exists()
 
 
-def test_reproduce_runs_what_is_named_and_judges_its_claims(tmp_path):
+def test_reproduce_runs_the_experiment_named_and_judges_its_claims(tmp_path):
     options = ("--quick", "--trials", 2, "--out", tmp_path, "--jobs", 1)
     result = run("reproduce", "--only", "slack", *options)
     assert result.exit_code == 0, result.output
-    assert "Zero violation by slack" in said(result)
+    assert "Zero violation by slack" in words(result)
     assert (tmp_path / "index.html").exists()
     assert json.loads((tmp_path / "claims.json").read_text())[0]["claim"] == "Zero violation by slack"
     assert max(map(len, result.output.splitlines())) <= 80 + len(str(tmp_path))
 
 
-def test_reproduce_knows_experiments_by_their_figures_too(tmp_path):
+def test_reproduce_suggests_the_nearest_figure_for_a_misspelt_one(tmp_path):
     result = run("reproduce", "--only", "fig1d", "--out", tmp_path)
     assert result.exit_code == 1
-    assert "Did you mean 'fig1" in said(result)
+    assert "Did you mean 'fig1" in words(result)
 
 
-def test_text_is_printed_as_it_is(tmp_path):
+def test_paths_with_markup_are_printed_verbatim(tmp_path):
     odd = tmp_path / ":x: [red]"
     odd.mkdir()
     result = run("run", written(tmp_path, TOML.replace("[policies.stageopt]", "")), "--out", odd, "--jobs", 1)
@@ -71,20 +72,31 @@ def test_text_is_printed_as_it_is(tmp_path):
     assert str(odd) in run("run", odd / "none.toml").output
 
 
-def test_a_quick_run_of_a_file(tmp_path):
+def test_run_quick_uses_the_quick_settings_of_the_file(tmp_path):
     text = TOML + "[quick]\nhorizon = 5\ntrials = 2\n"
     assert run("run", written(tmp_path, text), "--quick", "--out", tmp_path, "--jobs", 1).exit_code == 0
     assert json.loads((tmp_path / "tiny" / "manifest.json").read_text())["spec"]["horizon"] == 5
 
 
+@pytest.mark.filterwarnings("always")
+def test_run_without_jax_says_once_how_to_get_it(tmp_path, monkeypatch):
+    monkeypatch.setattr(engine_choice, "find_spec", lambda name: None)
+    monkeypatch.setattr(engine_choice, "COMPILATION", 0.0)  # any run is long enough
+    engine_choice._hint_at_jax.cache_clear()
+    result = run("run", written(tmp_path), "--out", tmp_path, "--jobs", 2)
+    assert result.exit_code == 0, result.output
+    assert words(result).count("note: This would run several times faster with JAX") == 1
+    assert result.output.count("pip install 'softbandit[jax]'") == 1
+
+
 @pytest.mark.parametrize("option", [("--trials", 0), ("--jobs", 0)])
-def test_bad_options_are_refused(tmp_path, option):
+def test_options_below_one_are_refused(tmp_path, option):
     result = run("reproduce", "--only", "slack", *option, "--out", tmp_path)
     assert result.exit_code == 1
-    assert "expected a whole number of at least 1" in said(result)
+    assert "expected a whole number of at least 1" in words(result)
 
 
-def test_a_file_where_the_folder_should_be(tmp_path):
+def test_an_output_folder_that_is_a_file_is_an_error(tmp_path):
     (tmp_path / "out").write_text("")
     result = run("run", written(tmp_path), "--out", tmp_path / "out", "--jobs", 1)
     assert result.exit_code == 1
@@ -113,7 +125,7 @@ kind = "sensors"
     ],
     ids=["missing", "empty", "truncated", "foreign"],
 )
-def test_a_data_file_that_is_none_stops_the_run_before_it_begins(tmp_path, content, says):
+def test_a_missing_or_damaged_data_file_stops_the_run_before_it_begins(tmp_path, content, says):
     folder = tmp_path / "data"
     folder.mkdir()
     if content is not None:
@@ -121,13 +133,13 @@ def test_a_data_file_that_is_none_stops_the_run_before_it_begins(tmp_path, conte
     options = ("--data", folder, "--out", tmp_path / "out", "--jobs", 1)
     result = run("run", written(tmp_path, SENSORS), *options)
     assert result.exit_code == 1
-    assert says in said(result)
+    assert says in words(result)
     assert "Traceback" not in result.output
     assert not (tmp_path / "out").exists()
     assert run("reproduce", "--only", "fig1b", *options).exit_code == 1
 
 
-def test_a_run_without_the_originals_says_what_stood_in(tmp_path, monkeypatch):
+def test_a_run_without_the_original_data_names_the_stand_in(tmp_path, monkeypatch):
     monkeypatch.delenv("SOFTBANDIT_DATA", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     assert run("run", written(tmp_path, SENSORS), "--out", tmp_path, "--jobs", 1).exit_code == 0
@@ -137,7 +149,7 @@ def test_a_run_without_the_originals_says_what_stood_in(tmp_path, monkeypatch):
 
 
 @pytest.mark.skipif("SOFTBANDIT_DATA" not in os.environ, reason="SOFTBANDIT_DATA names no folder with the originals")
-def test_a_run_on_the_originals_has_their_hashes_in_its_manifest(tmp_path):
+def test_a_run_on_the_original_data_has_their_hashes_in_its_manifest(tmp_path):
     assert run("run", written(tmp_path, SENSORS), "--out", tmp_path, "--jobs", 1).exit_code == 0
     manifest = json.loads((tmp_path / "tiny" / "manifest.json").read_text())
     original = Path(os.environ["SOFTBANDIT_DATA"]) / "iw_data_all.mat"

@@ -9,47 +9,47 @@ from softbandit.experiments.build import build_policy, build_problem, safe_arm, 
 PROBLEM = sb.problems.rkhs(seed=3)
 
 
-def built(label="ckb-ucb", **own):
-    return build_policy(label, own, PROBLEM, {"horizon": 100})
+def build(label="ckb-ucb", **settings):
+    return build_policy(label, settings, PROBLEM, {"horizon": 100})
 
 
-def test_a_policy_is_told_what_the_problem_says():
-    policy = built(width_scale=0.3)
+def test_a_policy_gets_the_settings_of_the_problem_and_of_the_file():
+    policy = build(width_scale=0.3)
     assert policy.reward_bound == PROBLEM.reward_bound
     assert (policy.horizon, policy.width_scale) == (100, 0.3)
 
 
-def test_its_own_settings_come_last():
+def test_settings_of_a_policy_override_common_settings():
     assert build_policy("a", {"policy": "ckb-ucb", "horizon": 7}, PROBLEM, {"horizon": 100}).horizon == 7
 
 
-def test_a_default_stands_for_itself():
-    assert built(regularisation="default").given["regularisation"] is None
+def test_the_word_default_leaves_a_setting_at_its_default():
+    assert build(regularisation="default").given["regularisation"] is None
 
 
-def test_slack_is_a_share_of_the_margin():
-    assert built(slack_share=0.25).slack == pytest.approx(PROBLEM.slater / 4)
+def test_slack_share_is_a_share_of_the_slater_margin():
+    assert build(slack_share=0.25).slack == pytest.approx(PROBLEM.slater / 4)
 
 
-def test_a_width_without_gain_is_the_theorys_at_zero_gain():
+def test_a_width_without_gain_is_the_theorys_width_at_zero_gain():
     B, G, R = PROBLEM.reward_bound, PROBLEM.cost_bound, PROBLEM.noise
     root = math.sqrt(2 * (1 + math.log(2 / 0.05)))
     assert width_without_gain(PROBLEM, 0.05) == pytest.approx([B + R * root, G + R * root])
-    assert built(width="without gain", confidence=0.05).width == pytest.approx([B + R * root, G + R * root])
+    assert build(width="without gain", confidence=0.05).width == pytest.approx([B + R * root, G + R * root])
 
 
-def test_a_law_makes_a_randomised_ucb():
-    policy = built("ckb", explore={"law": "uniform", "points": 5})
+def test_explore_with_a_law_builds_rand_ucb_with_that_distribution():
+    policy = build("ckb", explore={"law": "uniform", "points": 5})
     assert policy.explore == sb.RandUCB(sb.UniformDiscrete(points=5))
 
 
-def test_a_safe_arm_is_safe_and_the_median_one_is_in_the_middle():
+def test_safe_arms_are_feasible_and_the_median_is_in_the_middle_by_cost():
     feasible = np.flatnonzero(PROBLEM.cost <= 0)
     assert safe_arm(PROBLEM, "safest") == PROBLEM.cost.argmin()
     below = (PROBLEM.cost[feasible] < PROBLEM.cost[safe_arm(PROBLEM, "median")]).sum()
     assert below == len(feasible) // 2
     assert safe_arm(PROBLEM, [3, 4]) == [3, 4]
-    assert built("stageopt").safe == safe_arm(PROBLEM, "median")
+    assert build("stageopt").safe == safe_arm(PROBLEM, "median")
 
 
 def test_a_random_safe_arm_depends_on_the_seed_alone():
@@ -59,13 +59,13 @@ def test_a_random_safe_arm_depends_on_the_seed_alone():
     assert (PROBLEM.cost[drawn] <= 0).all()
 
 
-def test_a_cap_keeps_the_usual_step():
-    usual, capped = built(), built(cap=1.0)
+def test_a_cap_changes_rho_and_keeps_the_default_v():
+    default, capped = build(), build(cap=1.0)
     assert capped.rho == 1.0
-    assert pytest.approx(usual.V) == capped.V
+    assert pytest.approx(default.V) == capped.V
 
 
-def test_no_safe_arm_is_said():
+def test_a_problem_without_a_feasible_arm_raises_safe_seed_error():
     both = np.array([[1.0, -2.0], [-2.0, 1.0]])
     problem = sb.problems.Problem(
         np.eye(2), sb.Linear(), np.zeros(2), both, noise=0.1, reward_bound=1, cost_bound=2, slater=0.5
@@ -74,7 +74,7 @@ def test_no_safe_arm_is_said():
         safe_arm(problem, "median")
 
 
-def test_a_problem_takes_the_grids_settings_and_a_seed():
+def test_a_problem_gets_the_settings_of_the_grid_point_and_the_seed():
     spec = {"kind": "rkhs", "arms": 20, "noise": 0.1}
     problem = build_problem(spec, {"problem.noise": 0.5, "width_scale": 1.0}, seed=4)
     assert problem.noise == 0.5

@@ -25,22 +25,22 @@ FIGURES = {
 @pytest.fixture(scope="module")
 def outcome(tmp_path_factory):
     spec = tiny(figures=FIGURES, grid={"width_scale": [1.0, 0.2], "problem.noise": [0.1]})
-    found = runner.run(spec, tmp_path_factory.mktemp("out"), None, "local", 1, lambda _: None)
-    reproduce.draw(found)
-    return found
+    finished = runner.run(spec, tmp_path_factory.mktemp("out"))
+    reproduce.draw(finished)
+    return finished
 
 
 class Reader(html.parser.HTMLParser):
-    """Collects ids, links and text; complains of tags that are not closed."""
+    """Collects ids, links and text, and fails on tags that are not closed."""
 
     def __init__(self):
         super().__init__()
         self.ids, self.links, self.open, self.text = set(), [], [], ""
 
     def handle_starttag(self, tag, attributes):
-        found = dict(attributes)
-        self.ids |= {found.get("id")}
-        self.links += [found["href"]] if tag == "a" else []
+        values = dict(attributes)
+        self.ids |= {values.get("id")}
+        self.links += [values["href"]] if tag == "a" else []
         self.open += [tag] if tag not in ("meta", "img") else []
 
     def handle_endtag(self, tag):
@@ -57,9 +57,9 @@ def read(path):
     return reader
 
 
-def test_the_report_is_whole_and_needs_no_other_file(outcome, tmp_path):
+def test_the_report_is_valid_html_and_needs_no_other_file(outcome, tmp_path):
     verdicts = [claims.judge(CLAIM, outcome)]
-    path = reproduce.report([outcome], verdicts, "A title", tmp_path, "softbandit run tiny.toml")
+    path = reproduce.save_report([outcome], verdicts, "A title", tmp_path, "softbandit run tiny.toml")
     page = path.read_text()
     reader = read(path)
     assert all(link[1:] in reader.ids for link in reader.links)
@@ -70,12 +70,12 @@ def test_the_report_is_whole_and_needs_no_other_file(outcome, tmp_path):
     assert page.index("A &lt;b&gt;claim") < page.index(picture)  # claims first
 
 
-def test_the_report_says_what_the_table_says(outcome, tmp_path):
-    """No number is typed by hand: another table gives another report."""
+def test_another_table_gives_another_report(outcome, tmp_path):
+    """No number is typed by hand."""
 
-    def text_of(found):
-        judged = [claims.judge(CLAIM, found)]
-        return judged[0], read(reproduce.report([found], judged, "t", tmp_path, "c")).text
+    def text_of(changed):
+        verdicts = [claims.judge(CLAIM, changed)]
+        return verdicts[0], read(reproduce.save_report([changed], verdicts, "t", tmp_path, "c")).text
 
     table = Table({name: column.copy() for name, column in outcome.table.columns.items()})
     table["violated_rounds"][:] = 0
@@ -88,29 +88,39 @@ def test_the_report_says_what_the_table_says(outcome, tmp_path):
     assert "1 claims judged" in before
 
 
-def test_every_figure_names_its_data_and_is_drawn_twice(outcome):
+def test_every_figure_names_its_data_and_is_saved_as_png_and_pdf(outcome):
     for name in FIGURES:
         assert (outcome.folder / f"{name}.png").read_bytes().startswith(b"\x89PNG")
         assert (outcome.folder / f"{name}.pdf").read_bytes().startswith(b"%PDF")
-        written = [text.get_text() for text in figures_results.draw(outcome, name).texts]
-        assert any(
-            "Data: synthetic" in text and "6 trials on 3 instances" in " ".join(text.split()) for text in written
-        )
+        texts = [text.get_text() for text in figures_results.draw(outcome, name).texts]
+        assert any("Data: synthetic" in text and "6 trials on 3 instances" in " ".join(text.split()) for text in texts)
 
 
-def test_a_curve_ends_where_the_table_does(outcome):
+def test_a_curve_ends_at_the_mean_of_the_last_round(outcome):
     figure = figures_results.draw(outcome, "one")
     line = figure.axes[0].lines[0]
-    own = outcome.table.final().where(policy="ckb-ucb", width_scale=1.0)
-    means = [own.where(instance=i)["strong_regret"].mean() for i in range(3)]
+    rows = outcome.table.final().where(policy="ckb-ucb", width_scale=1.0)
+    means = [rows.where(instance=i)["strong_regret"].mean() for i in range(3)]
     assert line.get_xydata()[-1] == pytest.approx([40, sum(means) / 3])
 
 
-def test_a_heat_map_shows_every_cell_and_frames_the_primary_one(outcome):
+def test_a_final_figure_shows_every_mean_within_its_axes(outcome):
+    (axes,) = figures_results.draw(outcome, "two").axes
+    (low, high), (left, right) = axes.get_ylim(), axes.get_xlim()
+    final = outcome.table.final()
+    for policy in ("ckb-ucb", "queue", "stageopt"):
+        for width_scale in (1.0, 0.2):
+            rows = final.where(policy=policy, width_scale=width_scale)
+            mean = sum(rows.where(instance=i)["violation"].mean() for i in range(3)) / 3
+            assert low < mean < high
+            assert left < width_scale < right
+
+
+def test_a_heat_map_shows_every_grid_point_and_frames_the_primary_one(outcome):
     axes = figures_results.draw(outcome, "four").axes
-    assert len(axes) == 3  # one a policy
+    assert len(axes) == 3  # one per policy
     assert len(axes[0].texts) == 2
-    assert [len(each.lines) for each in axes] == [1, 1, 1]
+    assert [len(panel.lines) for panel in axes] == [1, 1, 1]
 
 
 @pytest.mark.parametrize(
@@ -128,7 +138,7 @@ def test_a_heat_map_shows_every_cell_and_frames_the_primary_one(outcome):
         ({"kind": "curves", "y": []}, "expected y for a figure of this kind"),
         ({"kind": "curves", "y": 3}, "a name, or a list of names"),
         ({"kind": "final", "y": "violation"}, "expected x for a figure of this kind"),
-        ({"kind": "final", "y": "violation", "x": ["width_scale"]}, "a name, or a list of names"),
+        ({"kind": "final", "y": "violation", "x": ["width_scale"]}, "x: expected one of"),
         ({"kind": "heat", "y": "violation", "rows": ["width_scale"]}, "expected columns for"),
         ({"kind": "times", "x": "width_scale"}, "one for measure = 'scores'"),
         (3, "expected a table"),
@@ -139,19 +149,19 @@ def test_a_figure_that_cannot_be_drawn_is_refused_before_the_work(figure, says):
         check_figures(tiny(figures={"one": figure}))
 
 
-def test_a_figures_name_is_a_files_name():
+def test_a_figure_name_that_is_no_file_name_is_refused():
     with pytest.raises(sb.ArgumentError, match="letters, digits"):
         check_figures(tiny(figures={"../escaped": FIGURES["one"]}))
 
 
-def test_times_are_drawn(tmp_path):
+def test_times_are_drawn_with_their_exponents_and_reported(tmp_path):
     spec = tiny(
         measure="time", horizon=2, trials=1, instances=1, policies={"ckb-ucb": {}}, primary={},
         grid={"problem.arms": [10, 20, 40]}, figures={"t": {"kind": "times", "x": "problem.arms"}},
     )  # fmt: skip
-    outcome = runner.run(spec, tmp_path, None, "local", 1, lambda _: None)
+    outcome = runner.run(spec, tmp_path)
     assert (tmp_path / "tiny" / "times.csv").exists()
     reproduce.draw(outcome)
     figure = figures_results.draw(outcome, "t")
     assert "ckb-ucb: $n^" in figure.axes[0].get_legend().get_texts()[0].get_text()
-    assert "microseconds" in read(reproduce.report([outcome], [], "t", tmp_path, "c")).text
+    assert "microseconds" in read(reproduce.save_report([outcome], [], "t", tmp_path, "c")).text

@@ -11,11 +11,11 @@ from softbandit_tests.tiny_experiment import tiny, written
 
 import softbandit as sb
 from softbandit.experiments import reproduce, runner
-from softbandit.experiments.cells import cells
+from softbandit.experiments.cells import all_cells
 from softbandit.experiments.tables import Table
 
 
-def run(spec, out, jobs=1, progress=lambda n: None):
+def run(spec, out, jobs=1, progress=lambda work: None):
     return runner.run(spec, out, None, "local", jobs, progress)
 
 
@@ -24,6 +24,7 @@ def test_a_run_leaves_a_table_and_a_manifest(tmp_path):
     manifest = json.loads((tmp_path / "tiny" / "manifest.json").read_text())
     assert manifest["spec"]["horizon"] == 40
     assert manifest["data"][0]["source"] == "synthetic"
+    assert manifest["engines"] == {"ckb-ucb": "numpy", "queue": "numpy", "stageopt": "numpy"}
     assert set(manifest) >= {"key", "versions", "machine", "seconds", "finished", "code", "table"}
     assert len(Table.read(tmp_path / "tiny" / "results.csv")) == len(outcome.table)
     assert not outcome.reused
@@ -36,7 +37,7 @@ def test_two_runs_give_identical_tables_whatever_the_number_of_processes(tmp_pat
     assert a == b
 
 
-def test_what_is_complete_and_unchanged_is_used_again(tmp_path):
+def test_a_finished_and_unchanged_experiment_is_used_again(tmp_path):
     steps = []
     first = run(tiny(), tmp_path)
     again = run(tiny(), tmp_path, progress=steps.append)
@@ -46,27 +47,27 @@ def test_what_is_complete_and_unchanged_is_used_again(tmp_path):
     assert not run(tiny(seed=1), tmp_path).reused
 
 
-def test_a_title_runs_nothing_again_and_earlier_outcomes_join_a_report(tmp_path):
+def test_a_new_title_runs_nothing_again_and_earlier_outcomes_join_a_report(tmp_path):
     run(tiny(), tmp_path)
     other = replace(tiny(), name="other", title="Other")
-    outcomes = reproduce.execute([other], tmp_path)
+    outcomes = list(reproduce.execute([other], tmp_path))
     renamed = replace(tiny(), title="Another title")
     both = reproduce.with_earlier([renamed, other, replace(tiny(), name="third")], outcomes, tmp_path, None)
-    assert [(each.spec.title, each.reused) for each in both] == [("Another title", True), ("Other", False)]
+    assert [(outcome.spec.title, outcome.reused) for outcome in both] == [("Another title", True), ("Other", False)]
 
 
 @pytest.mark.parametrize("place", ["a file", "a file/inside"])
-def test_a_place_that_cannot_be_written_is_found_before_the_work(tmp_path, place, monkeypatch):
+def test_a_folder_that_cannot_be_written_is_refused_before_the_work(tmp_path, place, monkeypatch):
     (tmp_path / "a file").write_text("")
     monkeypatch.setattr(runner, "play", None)
     with pytest.raises(sb.FileError, match="expected a folder to write to.*--out"):
-        reproduce.execute([tiny()], tmp_path / place)
+        list(reproduce.execute([tiny()], tmp_path / place))
 
 
-def test_other_code_or_a_damaged_table_is_run_again(tmp_path, monkeypatch):
+def test_changed_code_or_a_damaged_file_runs_the_experiment_again(tmp_path, monkeypatch):
     run(tiny(), tmp_path)
     with monkeypatch.context() as patched:
-        patched.setattr(runner, "_code", lambda: "another")
+        patched.setattr(runner, "_code_hash", lambda: "another")
         assert not run(tiny(), tmp_path).reused
     assert not run(tiny(), tmp_path).reused
     table = tmp_path / "tiny" / "results.csv"
@@ -84,34 +85,34 @@ def test_the_code_that_draws_is_not_part_of_the_key():
 
 def test_an_interrupt_keeps_what_was_finished(tmp_path, monkeypatch):
     first, second = tiny(), replace(tiny(), name="second")
-    play, seen = runner.play, []
+    play, played = runner.play, []
 
-    def interrupted(cell, data):
-        seen.append(cell.spec.name)
-        if cell.spec.name == "second" and seen.count("second") == 3:
+    def interrupted(cell, engines, data):
+        played.append(cell.spec.name)
+        if played.count("second") == 3:
             raise KeyboardInterrupt
-        return play(cell, data)
+        return play(cell, engines, data)
 
     monkeypatch.setattr(runner, "play", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        reproduce.execute([first, second], tmp_path)
+        list(reproduce.execute([first, second], tmp_path))
     assert not (tmp_path / "second").exists()
     monkeypatch.setattr(runner, "play", play)
-    outcomes = reproduce.execute([first, second], tmp_path)
+    outcomes = list(reproduce.execute([first, second], tmp_path))
     assert [outcome.reused for outcome in outcomes] == [True, False]
 
 
-def test_all_files_are_checked_before_the_first_is_run(tmp_path):
+def test_all_experiments_are_checked_before_the_first_is_run(tmp_path):
     broken = replace(tiny(), name="broken", policies={"ckb-ucb": {"slak": 1}})
     with pytest.raises(sb.ArgumentError, match="broken.toml"):
-        reproduce.execute([tiny(), broken], tmp_path)
+        list(reproduce.execute([tiny(), broken], tmp_path))
     assert not list(tmp_path.iterdir())
 
 
-def test_progress_adds_up(tmp_path):
+def test_progress_adds_up_to_the_work_of_the_experiment(tmp_path):
     steps = []
     run(tiny(), tmp_path, progress=steps.append)
-    assert len(steps) == len(cells(tiny()))
+    assert len(steps) == len(all_cells(tiny()))
     assert sum(steps) == runner.work(tiny())
 
 
@@ -127,7 +128,7 @@ runpy.run_module("softbandit", run_name="__main__", alter_sys=True)
 """
 
 
-def test_a_full_disk_is_said_and_loses_nothing_finished(tmp_path):
+def test_a_full_disk_is_reported_and_keeps_finished_results(tmp_path):
     """No file may grow beyond 2 kB: the table cannot be written, as on a full disk."""
     run(tiny(), tmp_path)
     before = (tmp_path / "tiny" / "results.csv").read_bytes()
@@ -140,8 +141,8 @@ def test_a_full_disk_is_said_and_loses_nothing_finished(tmp_path):
 
 
 @pytest.mark.parametrize("jobs", ["1", "2"])
-def test_ctrl_c_ends_with_a_word_and_a_code(tmp_path, jobs):
-    text = (written(tmp_path).read_text()).replace("horizon = 40", "horizon = 600000")  # a minute of work
+def test_ctrl_c_prints_interrupted_and_exits_with_130(tmp_path, jobs):
+    text = (written(tmp_path).read_text()).replace("horizon = 40", "horizon = 600000")
     path = written(tmp_path, text)
     process = subprocess.Popen(
         command(path, tmp_path / "out", "--jobs", jobs),

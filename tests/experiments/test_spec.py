@@ -12,22 +12,22 @@ from softbandit.experiments.runner import check
 from softbandit.experiments.spec import load, parse
 
 
-def test_a_file_is_read(tmp_path):
+def test_load_reads_the_settings_and_the_grid_of_a_file(tmp_path):
     spec = load(written(tmp_path))
     assert (spec.name, spec.horizon, spec.trials, spec.instances) == ("tiny", 40, 6, 3)
     assert list(spec.combinations()) == [{"width_scale": 1.0}, {"width_scale": 0.2}]
 
 
-def test_the_primary_setting_is_the_first_unless_said():
+def test_the_primary_setting_is_the_first_of_the_grid_by_default():
     assert tiny(primary={}).primary == {"width_scale": 1.0}
     assert tiny(primary={"width_scale": 0.2}).primary == {"width_scale": 0.2}
 
 
-def test_without_a_grid_there_is_one_point():
+def test_an_experiment_without_a_grid_has_one_point():
     assert list(tiny(grid={}, primary={}).combinations()) == [{}]
 
 
-def test_a_quick_run_replaces_what_it_names(tmp_path):
+def test_a_quick_run_replaces_the_settings_under_quick(tmp_path):
     path = written(tmp_path, TOML + "\n[quick]\nhorizon = 7\n")
     assert load(path).horizon == 40
     assert load(path, quick=True).horizon == 7
@@ -62,20 +62,20 @@ def test_a_quick_run_replaces_what_it_names(tmp_path):
         ({"grid": {"width_scale": [1, 1.0]}, "primary": {}}, "different values"),
         ({"grid": {"policy": ["gp-ucb"]}, "primary": {}}, "the name of a setting"),
         ({"settings": {"policy": "gp-ucb"}}, "the name of a setting"),
-        ({"grid": {"width_scale": list(range(50_000))}, "primary": {}}, "at most 100,000 parts"),
+        ({"grid": {"width_scale": list(range(50_000))}, "primary": {}}, "at most 100,000 runs"),
         ({"policies": {"ckb-ucb": {"only": 3}}}, "expected a table"),
         ({"policies": {"ckb-ucb": {"only": {"width_scale": 1.0}}}}, "some of"),
         ({"policies": {"ckb-ucb": {"only": {"width_scale": [7]}}}}, "some of"),
     ],
 )
-def test_what_is_wrong_is_named_with_its_place(changes, says):
+def test_a_mistake_in_a_file_is_named_with_its_place(changes, says):
     with pytest.raises(sb.ArgumentError, match=says) as caught:
         tiny(**changes)
     assert str(caught.value).startswith("tiny.toml")
 
 
 @pytest.mark.parametrize("missing", ["title", "problem", "policies", "horizon"])
-def test_what_is_missing_is_named(missing):
+def test_a_missing_key_is_named(missing):
     content = {key: value for key, value in TINY.items() if key != missing}
     with pytest.raises(sb.ArgumentError, match=f"tiny.toml: expected a {missing}"):
         parse(content, "tiny")
@@ -98,13 +98,13 @@ def test_what_is_missing_is_named(missing):
         ({"settings": {"width": "without gain", "confidence": "x"}}, "a number"),
     ],
 )
-def test_settings_are_checked_before_the_work(changes, says):
+def test_settings_of_problems_and_policies_are_checked_before_the_work(changes, says):
     with pytest.raises(sb.ArgumentError, match=says) as caught:
         check(tiny(**changes), None)
     assert str(caught.value).startswith("tiny.toml")
 
 
-def test_a_file_that_is_no_toml_is_named(tmp_path):
+def test_a_file_that_is_not_toml_is_refused(tmp_path):
     with pytest.raises(sb.ArgumentError, match=r"tiny.toml: expected a TOML file.*line 1"):
         load(written(tmp_path, "title = = 3"))
     with pytest.raises(sb.FileError, match="expected an experiment as a TOML file"):
@@ -114,7 +114,7 @@ def test_a_file_that_is_no_toml_is_named(tmp_path):
         load(tmp_path / "picture.toml")
 
 
-def test_the_example_in_the_docs_is_an_experiment():
+def test_the_example_in_the_docs_is_a_valid_experiment():
     page = (Path(__file__).parents[2] / "docs" / "reproduction.md").read_text()
     (text,) = re.findall(r"```toml\n(.*?)```", page, flags=re.S)
     spec = parse(tomllib.loads(text), "docs")

@@ -1,4 +1,4 @@
-"""A small experiment, as a file's content."""
+"""A small experiment, as a Python dictionary and as a TOML file."""
 
 from pathlib import Path
 

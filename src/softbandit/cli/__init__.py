@@ -1,4 +1,4 @@
-"""The command line. Every command prints what it did and where it put it."""
+"""The command line. Every command prints its results and the paths of the files that it wrote."""
 
 import typer
 from rich.padding import Padding
@@ -27,11 +27,11 @@ def version() -> None:
 
 @app.command()
 def policies() -> None:
-    """List the policies: what each does, who published it, what it must be told, what it promises."""
+    """List the policies: what each does, who published it, which settings it needs, what it guarantees."""
     for name, (_, about) in POLICIES.items():
         console.print(Text.assemble((name, "bold"), f"  ({about.citation})"))
-        for label, text in (("", about.idea), ("needs", about.needs), ("promises", about.guarantee)):
-            console.print(Padding(f"{label}: {text}" if label else text, (0, 0, 0, 4)))
+        for text in (about.idea, f"needs: {about.needs}", f"guarantees: {about.guarantee}"):
+            console.print(Padding(text, (0, 0, 0, 4)))
 
 
 for command in (demo, run, reproduce):

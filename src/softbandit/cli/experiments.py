@@ -8,29 +8,29 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
 
 from softbandit import validation
-from softbandit.cli.shared import console, explained
+from softbandit.cli.shared import console, messages, progress_bar
 from softbandit.experiments import reproduce as steps
 from softbandit.experiments.claims import CONDITIONALLY, FAILS, HOLDS, UNJUDGED, Verdict
-from softbandit.experiments.report import notes
 from softbandit.experiments.runner import Outcome, work
 from softbandit.experiments.spec import Experiment, load
-from softbandit.experiments.statistics import interval, units
+from softbandit.experiments.statistics import final_numbers
+from softbandit.experiments.tables import SYMBOLS
 from softbandit.simulation.schedule import cores
 from softbandit.simulation.worker_pool import connection
 
 COLOURS = {HOLDS: "green", CONDITIONALLY: "yellow", FAILS: "red", UNJUDGED: "dim"}
+SHOWN = ("strong_regret", "violation", "violated_rounds")
 
 Out = Annotated[Path, typer.Option(help="Folder for tables, figures and the report.")]
 Data = Annotated[str | None, typer.Option(help="Folder with the original data (else SOFTBANDIT_DATA, or stand-ins).")]
-Jobs = Annotated[int | None, typer.Option(help="Processes; as many as there are cores by default.")]
+Jobs = Annotated[int | None, typer.Option(help="Processes; by default one per core.")]
 Backend = Annotated[str, typer.Option(help="local, dask://ADDRESS or ray://ADDRESS.")]
-Quick = Annotated[bool, typer.Option("--quick", help="A short run, to see that all works.")]
-Trials = Annotated[int | None, typer.Option(help="Trials, in place of the files' own number.")]
+Quick = Annotated[bool, typer.Option("--quick", help="A short run, to check that everything works.")]
+Trials = Annotated[int | None, typer.Option(help="Number of trials, in place of the one in the file.")]
 
 
 def run(
@@ -43,11 +43,11 @@ def run(
     jobs: Jobs = None,
 ) -> None:
     """Run an experiment from a file: table, figures and a report."""
-    with explained():
+    with messages():
         spec = load(file, quick, _positive("trials", trials))
         outcome = _execute([spec], out, data, backend, jobs)[0]
         _print_scores(outcome)
-        path = steps.report([outcome], [], spec.title, outcome.folder, _command())
+        path = steps.save_report([outcome], [], spec.title, outcome.folder, _command())
         console.print(f"Report: {path}", soft_wrap=True)
 
 
@@ -55,80 +55,72 @@ def reproduce(
     quick: Quick = False,
     only: Annotated[list[str] | None, typer.Option(help="An experiment or figure by name; may be repeated.")] = None,
     trials: Trials = None,
-    out: Annotated[Path | None, typer.Option(help="Folder; out/reproduce or, if quick, out/quick by default.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder; by default out/reproduce or, if quick, out/quick.")] = None,
     data: Data = None,
     backend: Backend = "local",
     jobs: Jobs = None,
 ) -> None:
     """Run the paper's experiments, judge its claims, and write a report."""
-    with explained():
-        begun = time.perf_counter()
+    with messages():
+        start = time.perf_counter()
         folder = out or Path("out/quick" if quick else "out/reproduce")
-        every = steps.paper(quick, _positive("trials", trials))
-        fresh = _execute(steps.chosen(every, only or ()), folder, data, backend, jobs)
-        outcomes = steps.with_earlier(every, fresh, folder, data)
-        judged = steps.verdicts(outcomes)
-        _print_verdicts(judged)
+        specs = steps.paper(quick, _positive("trials", trials))
+        new = _execute(steps.select(specs, only or ()), folder, data, backend, jobs)
+        outcomes = steps.with_earlier(specs, new, folder, data)
+        verdicts = steps.judge_all(outcomes)
+        _print_verdicts(verdicts)
         title = "On Kernelized Multi-Armed Bandits with Constraints, reproduced" + (" (quick run)" if quick else "")
-        path = steps.report(outcomes, judged, title, folder, _command())
-        console.print(f"{time.perf_counter() - begun:.0f} s. Report: {path}", soft_wrap=True)
+        path = steps.save_report(outcomes, verdicts, title, folder, _command())
+        console.print(f"{time.perf_counter() - start:.0f} s. Report: {path}", soft_wrap=True)
 
 
 def _command() -> str:
-    """What was typed, to be typed again."""
+    """Return the command that was typed."""
     return shlex.join(["softbandit", *sys.argv[1:]])
 
 
 def _execute(specs: Sequence[Experiment], out: Path, data: str | None, backend: str, jobs: int | None) -> list[Outcome]:
-    """Run with a bar for all the work, and a line for each experiment as it is done."""
+    """Run experiments with one bar for all the work, and one line for each experiment when it is done."""
     processes = validation.whole("jobs", cores() if jobs is None else jobs, least=1)
     connection(backend)
-    with _bar() as bar:
+    outcomes = []
+    with progress_bar() as bar:
         task = bar.add_task("checking", total=sum(map(work, specs)))
 
-        def done(outcome: Outcome) -> None:
-            how = "unchanged, used again" if outcome.reused else f"{outcome.manifest['seconds']:.0f} s"
-            bar.console.print(f"{outcome.spec.name:16} {how}")
+        def progress(name: str, done: int) -> None:
+            bar.update(task, description=name, advance=done)
 
-        listener = steps.Listener(
-            begin=lambda spec: bar.update(task, description=spec.name),
-            progress=lambda n: bar.advance(task, n),
-            done=done,
-        )
-        return steps.execute(specs, out, data, backend, processes, listener)
+        for outcome in steps.execute(specs, out, data, backend, processes, progress):
+            time_taken = "unchanged, used again" if outcome.reused else f"{outcome.manifest['seconds']:.0f} s"
+            bar.console.print(f"{outcome.spec.name:16} {time_taken}")
+            outcomes.append(outcome)
+    return outcomes
 
 
-def _bar() -> Progress:
-    columns = (TextColumn("{task.description:16}"), BarColumn(), TaskProgressColumn(), TimeElapsedColumn())
-    return Progress(*columns, TextColumn("left"), TimeRemainingColumn(), console=console)
-
-
-def _print_verdicts(judged: Sequence[Verdict]) -> None:
-    if not judged:
+def _print_verdicts(verdicts: Sequence[Verdict]) -> None:
+    if not verdicts:
         return
     table = Table(title="The paper's claims, on settings fixed in advance", title_justify="left")
     for column in ("claim", "paper", "ours", "verdict"):
         table.add_column(column, overflow="fold")
-    for v in judged:
-        verdict = Text("; ".join([v.verdict, *notes(v)]), style=COLOURS[v.verdict])
+    for v in verdicts:
+        verdict = Text("; ".join([v.verdict, *v.notes]), style=COLOURS[v.verdict])
         table.add_row(v.claim.name, v.claim.paper, v.ours, verdict)
     console.print(table)
 
 
 def _print_scores(outcome: Outcome) -> None:
-    """The end of every policy, at every point of the grid."""
+    """Print the results of every policy at every point of the grid, in the last round."""
     spec = outcome.spec
-    metrics = ("microseconds",) if spec.measure == "time" else ("strong_regret", "violation", "violated_rounds")
-    heads = {"strong_regret": "R_+(T)", "violation": "V(T)", "violated_rounds": "N", "microseconds": "us a round"}
+    keys = [*spec.grid, "policy"]
+    heads = [SYMBOLS[metric] for metric in SHOWN] if spec.measure == "scores" else ["us per round"]
     table = Table(title=spec.title, title_justify="left")
-    for name in (*spec.grid, "policy"):
+    for name in keys:
         table.add_column(name.removeprefix("problem."), overflow="fold")
-    for metric in metrics:
-        table.add_column(heads[metric], justify="right", overflow="fold")
-    rows = outcome.table if spec.measure == "time" else outcome.table.final()
-    for key, part in rows.groups(*spec.grid, "policy"):
-        found = [str(interval(units(part, m))) if m != "microseconds" else f"{part[m][0]:.1f}" for m in metrics]
-        table.add_row(*key, *found)
+    for head in heads:
+        table.add_column(head, justify="right", overflow="fold")
+    for row in final_numbers(outcome.table, keys, SHOWN):
+        table.add_row(*row)
     console.print(table)
 
 

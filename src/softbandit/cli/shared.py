@@ -1,45 +1,44 @@
-"""What the commands share: the console, progress bars, and errors as messages."""
+"""Parts that the commands share: the console, progress bars, and errors and warnings as messages."""
 
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import typer
+from rich import progress
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from softbandit.errors import SoftbanditError
 
-console = Console(markup=False, emoji=False, highlight=False)  # paths and labels are printed as they are
+console = Console(markup=False, emoji=False, highlight=False)  # paths and labels are printed verbatim
 
 
-def progress_bar(unit: str) -> Progress:
-    """How much is done of each task, and the time left."""
-    columns = (
-        TextColumn("{task.description:16}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn(unit),
-        TimeRemainingColumn(),
-    )
-    return Progress(*columns, console=console)
+def progress_bar(unit: str | None = None) -> progress.Progress:
+    """Return a bar with the number of units done, or the percentage and the time so far, and the time left."""
+    percentage = (progress.TaskProgressColumn(), progress.TimeElapsedColumn(), progress.TextColumn("left"))
+    done = (progress.MofNCompleteColumn(), progress.TextColumn(unit)) if unit else percentage
+    name, left = progress.TextColumn("{task.description:16}"), progress.TimeRemainingColumn()
+    return progress.Progress(name, progress.BarColumn(), *done, left, console=console)
 
 
 @contextmanager
-def explained() -> Iterator[None]:
-    """Errors as one message and exit code 1, not a traceback."""
+def messages() -> Iterator[None]:
+    """Print warnings as notes, and errors as one message with exit code 1, not a traceback."""
     try:
-        yield
+        with warnings.catch_warnings():
+            warnings.showwarning = lambda message, *_: print_error(f"note: {message}")
+            yield
     except (SoftbanditError, OSError) as error:
-        complain(f"error: {error}")
+        print_error(f"error: {error}")
         raise typer.Exit(1) from None
     except MemoryError:
-        complain("error: this needs more memory than there is. Ask for fewer arms, trials or rounds at a time.")
+        print_error("error: there is not enough memory. Ask for fewer arms, trials or rounds at a time.")
         raise typer.Exit(1) from None
     except KeyboardInterrupt:
-        complain("Interrupted.")
+        print_error("Interrupted.")
         raise typer.Exit(130) from None
 
 
-def complain(message: str) -> None:
-    """To the error stream; unwrapped, so that an address or a path in it can be copied whole."""
+def print_error(message: str) -> None:
+    """Print to the error stream, unwrapped, so that an address or a path can be copied whole."""
     Console(stderr=True, markup=False, emoji=False, highlight=False).print(message, soft_wrap=True)

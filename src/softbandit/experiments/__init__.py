@@ -1,1 +1,1 @@
-"""Runs of several policies side by side, and the figures and tables made of them."""
+"""Runs of several policies side by side, and their figures, tables and reports."""

@@ -1,10 +1,10 @@
-"""From an experiment's words to problems and policies.
+"""Problems and policies from the settings of an experiment's file.
 
-Beyond a policy's own settings, a file may say
+In addition to a policy's settings, a file may say
 
-    safe = "random"              a feasible arm, another in each instance; or "median" by cost, or "safest"
+    safe = "random"              a feasible arm, different in each instance; or the "median" by cost, or the "safest"
     slack_share = 0.5            slack as a share of the Slater margin
-    cap = 1.0                    rho, with the V that goes with the usual rho
+    cap = 1.0                    rho, with the V of the default rho
     width = "without gain"       the theory's width with its information gain left out
     explore = { law = "uniform", points = 5 }     RandUCB with that distribution
     x = "default"                the default of that setting (useful in a grid)
@@ -22,84 +22,81 @@ from softbandit import validation
 from softbandit.baselines import POLICIES, make
 from softbandit.baselines.safe_seed import Seeded
 from softbandit.errors import ArgumentError, Description, SafeSeedError, SoftbanditError
-from softbandit.model import explorations as explore
+from softbandit.experiments.spec import Settings
+from softbandit.model import explorations
 from softbandit.model.widths import checked_confidence
 from softbandit.policies.base import Policy
 from softbandit.policies.dual_settings import dual_cap, inverse_step
 from softbandit.problems import registry
 from softbandit.problems.problem import Problem
-from softbandit.validation import named
 
 LAWS = {
-    "gaussian": explore.Gaussian,
-    "uniform": explore.UniformDiscrete,
-    "truncated": explore.TruncatedGaussian,
+    "gaussian": explorations.Gaussian,
+    "uniform": explorations.UniformDiscrete,
+    "truncated": explorations.TruncatedGaussian,
 }
-PROBLEM = "problem."  # begins the grid's keys that are the problem's
+PROBLEM = "problem."  # prefix of the grid's keys that are settings of the problem
 
 
-def build_problem(
-    spec: Mapping[str, Any], point: Mapping[str, Any], seed: int | None = None, data: str | None = None
-) -> Problem:
-    """The problem at a point of the grid; with a seed, or a place for its data, where it takes one."""
+def build_problem(spec: Settings, point: Settings, seed: int | None = None, data: str | None = None) -> Problem:
+    """Build the problem at a point of the grid; kinds without a seed or data ignore these arguments."""
     settings = {**spec, **{key.removeprefix(PROBLEM): v for key, v in point.items() if key.startswith(PROBLEM)}}
-    kind = settings.pop("kind")
-    named("problem", kind, registry.PROBLEMS)
+    kind = str(settings.pop("kind"))
+    validation.named("problem", kind, registry.PROBLEMS)
     for key, value in (("seed", seed), ("data", data)):
         if value is not None and key in registry.accepted(kind):
             settings.setdefault(key, value)
-    return _made(kind, json.dumps(_without_defaults(settings), sort_keys=True))
+    return cached_problem(kind, json.dumps(_without_defaults(settings), sort_keys=True))
 
 
 @lru_cache(maxsize=64)
-def _made(kind: str, settings: str) -> Problem:
-    """A problem, kept for the next policy: some take seconds to make."""
+def cached_problem(kind: str, settings: str) -> Problem:
+    """Build a problem once for all policies: some take seconds."""
     return registry.make(kind, **json.loads(settings))
 
 
-def forget_problems() -> None:
-    """Make problems anew: their data may have changed."""
-    _made.cache_clear()
-
-
 def build_policy(
-    label: str, own: Mapping[str, Any], problem: Problem, settings: Mapping[str, Any], seed: int = 0
+    label: str, policy_settings: Settings, problem: Problem, common_settings: Settings, seed: int = 0
 ) -> Policy:
-    """The policy of that label on a problem, with settings common to all and its own; the seed draws a safe arm."""
-    chosen = _without_defaults({**settings, **own})
-    name = chosen.pop("policy", label)
-    chosen.pop("only", None)
+    """Build a policy for a problem; its settings override the common ones, and the seed draws a safe arm."""
+    settings = _without_defaults({**common_settings, **policy_settings})
+    name = str(settings.pop("policy", label))
+    settings.pop("only", None)
     try:
-        return make(name, **problem.settings() | _worked_out(name, chosen, problem, seed))
+        return make(name, **problem.settings() | _translated(name, settings, problem, seed))
     except SoftbanditError as error:
         raise ArgumentError(f"policy {label}: {error}") from error
 
 
-def _worked_out(name: str, settings: dict[str, Any], problem: Problem, seed: int) -> dict[str, Any]:
-    """The settings, with words replaced by what they stand for on this problem."""
-    kind = named("policy", name, POLICIES)[0]
+def _translated(name: str, settings: dict[str, Any], problem: Problem, seed: int) -> dict[str, Any]:
+    """Replace the settings that only a file has by what they mean for this problem."""
+    kind = validation.named("policy", name, POLICIES)[0]
     if isinstance(kind, type) and issubclass(kind, Seeded):
         settings["safe"] = safe_arm(problem, settings.get("safe", "median"), seed)
     if "slack_share" in settings:
         settings["slack"] = validation.nonnegative("slack_share", settings.pop("slack_share")) * problem.slater
     if "cap" in settings:
-        usual = dual_cap(None, problem.reward_bound, problem.slater, True)
-        settings["V"] = inverse_step(None, np.atleast_1d(problem.cost_bound), settings["horizon"], usual)
+        default_rho = dual_cap(None, problem.reward_bound, problem.slater, True)
+        settings["V"] = inverse_step(None, np.atleast_1d(problem.cost_bound), settings["horizon"], default_rho)
         settings["rho"] = validation.positive("cap", settings.pop("cap"))
     if settings.get("width") == "without gain":
         settings["width"] = width_without_gain(problem, checked_confidence(settings.get("confidence", 0.1)))
     if isinstance(settings.get("explore"), Mapping):
-        law = dict(settings["explore"])
-        kind = named("explore.law", law.pop("law", None), LAWS)
-        try:
-            settings["explore"] = explore.RandUCB(kind(**law))
-        except TypeError as error:
-            raise ArgumentError.of("explore", f"settings of the {kind.__name__} law", law, f"{error}.") from None
+        settings["explore"] = _rand_ucb(settings["explore"])
     return settings
 
 
-def safe_arm(problem: Problem, which: Any, seed: int = 0) -> Any:
-    """An arm that is feasible: the "safest", the "median" one by cost, a "random" one, or the numbers given."""
+def _rand_ucb(settings: Settings) -> explorations.RandUCB:
+    law = validation.named("explore.law", settings.get("law"), LAWS)
+    parameters: dict[str, Any] = {key: value for key, value in settings.items() if key != "law"}
+    try:
+        return explorations.RandUCB(law(**parameters))
+    except TypeError as error:
+        raise ArgumentError.of("explore", f"settings of the {law.__name__} law", parameters, f"{error}.") from None
+
+
+def safe_arm(problem: Problem, which: object, seed: int = 0) -> object:
+    """Return a feasible arm: the "safest", the "median" by cost, a "random" one, or the numbers that are passed."""
     if not isinstance(which, str):
         return which
     worst = problem.costs.max(axis=1)
@@ -112,10 +109,10 @@ def safe_arm(problem: Problem, which: Any, seed: int = 0) -> Any:
 
 
 def width_without_gain(problem: Problem, confidence: float) -> list[float]:
-    """B + R sqrt(2 (1 + ln((m + 1) / alpha))) for the reward, and with G_i for each cost."""
+    """Return B + R sqrt(2 (1 + ln((m + 1) / alpha))) for the reward, and the same with G_i for each cost."""
     bounds = [problem.reward_bound, *np.atleast_1d(problem.cost_bound)]
     return [float(b + problem.noise * math.sqrt(2 * (1 + math.log(len(bounds) / confidence)))) for b in bounds]
 
 
-def _without_defaults(settings: Mapping[str, Any]) -> dict[str, Any]:
+def _without_defaults(settings: Settings) -> dict[str, object]:
     return {key: value for key, value in settings.items() if not (isinstance(value, str) and value == "default")}

@@ -1,139 +1,131 @@
 """An experiment in its smallest parts: one policy on one instance at one point of the grid."""
 
-import math
 import time
 import warnings
 from collections.abc import Mapping
-from importlib.util import find_spec
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from softbandit.backend.shapes import Floats
+from softbandit.backend.shapes import Floats, Ints
 from softbandit.experiments.build import PROBLEM, build_policy, build_problem
-from softbandit.experiments.spec import Experiment
-from softbandit.experiments.tables import METRICS, NUMBERS, Table, label
+from softbandit.experiments.spec import Experiment, Settings
+from softbandit.experiments.tables import METRICS, Table, label
 from softbandit.policies.base import Policy
 from softbandit.problems.problem import Problem
+from softbandit.simulation.engine_choice import choose_engine
 from softbandit.simulation.scores import Scores, score
 from softbandit.simulation.simulator import simulate
 from softbandit.simulation.trace import ComplaintWarning
 
-CALLS, TRIAL = 70e-6, 4e-6  # seconds that NumPy takes for a round, and besides for each trial in it, about
-COMPILING = 5.0  # seconds a policy that NumPy must take for JAX to pay
-REPEATS = 3  # of a time: the least of them is the one least disturbed
+REPEATS = 3  # of each timing; the shortest is the least disturbed
 
 
 class Cell(NamedTuple):
+    """One policy on one instance at one point of the grid."""
+
     spec: Experiment
-    point: dict[str, Any]
+    point: Settings
     policy: str
     instance: int
     trials: list[int]
 
     @property
     def work(self) -> int:
-        """About how long it takes, in units that progress can be told in."""
+        """Estimated time, in the units of the progress bar."""
         return self.spec.horizon * (30 + len(self.trials)) // 1000 + 1
 
 
-def cells(spec: Experiment) -> list[Cell]:
-    """All parts, in the order of the table; trials are numbered through, so that no two share their noise."""
+def all_cells(spec: Experiment) -> list[Cell]:
+    """Return the cells in the order of the table; no two instances share a trial number, so none share their noise."""
     share = [part.tolist() for part in np.array_split(np.arange(spec.trials), min(spec.instances, spec.trials))]
     return [
         Cell(spec, point, policy, instance, trials)
         for point in spec.combinations()
-        for policy, own in spec.policies.items()
-        if all(label(point[key]) in map(label, values) for key, values in own.get("only", {}).items())
+        for policy, settings in spec.policies.items()
+        if all(label(point[key]) in map(label, values) for key, values in settings.get("only", {}).items())
         for instance, trials in enumerate(share)
     ]
 
 
 def prepare(cell: Cell, data: str | None = None) -> tuple[Problem, Policy]:
-    """The problem and the policy of a cell; what is wrong with their settings is found here."""
+    """Build the problem and the policy of a cell, which checks their settings."""
     spec = cell.spec
     seed = spec.seed + cell.instance
     problem = build_problem(spec.problem, cell.point, seed, data)
-    common = {key: value for key, value in cell.point.items() if not key.startswith(PROBLEM)}
-    settings = {"horizon": spec.horizon, **spec.settings, **common}
+    point = {key: value for key, value in cell.point.items() if not key.startswith(PROBLEM)}
+    settings = {"horizon": spec.horizon, **spec.settings, **point}
     return problem, build_policy(cell.policy, spec.policies[cell.policy], problem, settings, seed)
 
 
-def play(cell: Cell, data: str | None = None) -> Table:
-    """Run a cell: its rows of the experiment's table."""
+def choose_engines(spec: Experiment, data: str | None = None) -> dict[str, str]:
+    """Choose one engine per policy, on its first cell: its cells share a compiled program. Times are NumPy's."""
+    if spec.engine != "auto" or spec.measure == "time":
+        return dict.fromkeys(spec.policies, "numpy" if spec.engine == "auto" else spec.engine)
+    cells = all_cells(spec)
+    engines = {}
+    for name in spec.policies:
+        policy_cells = [cell for cell in cells if cell.policy == name]
+        problem, policy = prepare(policy_cells[0], data)
+        rounds = spec.horizon * len(policy_cells)
+        step = policy.stage(0).policy
+        engines[name] = choose_engine("auto", step, problem, len(policy_cells[0].trials), rounds)
+    return engines
+
+
+def play(cell: Cell, engines: Mapping[str, str], data: str | None = None) -> Table:
+    """Run a cell, and return its rows of the experiment's table."""
     problem, policy = prepare(cell, data)
+    spec, engine = cell.spec, engines[cell.policy]
     key = {**cell.point, "policy": cell.policy, "instance": cell.instance}
-    if cell.spec.measure == "time":
-        return _time(cell, problem, policy, key)
+    if spec.measure == "time":
+        return Table.of_rows([{**key, "microseconds": _microseconds(cell, problem, policy, engine)}])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ComplaintWarning)  # under a scaled width, safe seeds get refuted by chance
-        trace = simulate(
-            policy, problem, cell.trials, cell.spec.seed, engine(cell.spec), rounds=cell.spec.horizon, keep=()
-        )
-    tried = arms_tried(trace.arms)
-    return _rows(score(trace, problem), tried, {**key, "maximiser": maximiser(problem)}, cell)
-
-
-def engine(spec: Experiment) -> str:
-    """The engine of all cells of an experiment: JAX where it is installed and pays; times are NumPy's."""
-    if spec.engine != "auto":
-        return spec.engine
-    combinations = math.prod(map(len, spec.grid.values())) * len(spec.policies)
-    seconds = combinations * spec.horizon * (CALLS * min(spec.instances, spec.trials) + TRIAL * spec.trials)
-    pays = spec.measure == "scores" and seconds > COMPILING * len(spec.policies)
-    return "jax" if pays and find_spec("jax") is not None else "numpy"
+        trace = simulate(policy, problem, cell.trials, spec.seed, engine, rounds=spec.horizon, keep=())
+    return _rows(score(trace, problem), arms_tried(trace.arms), {**key, "maximiser": maximiser(problem)}, cell)
 
 
 def maximiser(problem: Problem) -> str:
-    """Whether the unconstrained maximiser is feasible; if not, the optimum is a mixture, as a rule."""
+    """Return whether the unconstrained maximiser is feasible; if not, the optimum is usually a mixture."""
     best = np.flatnonzero(problem.reward == problem.reward.max())
     return "feasible" if (problem.costs[best] <= 0).all(axis=1).any() else "infeasible"
 
 
-def checkpoints(horizon: int, points: int) -> NDArray[np.int64]:
-    """Rounds at which a curve is recorded: spaced evenly, and geometrically, and the last."""
+def checkpoints(horizon: int, points: int) -> Ints:
+    """Return the rounds at which a curve is recorded: spaced evenly, and geometrically, and the last."""
     spaced = np.concatenate([np.linspace(1, horizon, points), np.geomspace(1, horizon, points)])
     return np.unique(np.append(spaced.round().astype(np.int64), max(1, horizon // 10)))
 
 
-def arms_tried(arms: NDArray[np.int64]) -> NDArray[np.int64]:
-    """How many different arms each trial has played after each round: (trials, rounds)."""
+def arms_tried(arms: Ints) -> Ints:
+    """Return the number of different arms that each trial has played after each round: (trials, rounds)."""
     new = np.zeros(arms.shape, dtype=np.int64)
     for trial, row in enumerate(arms):
         new[trial, np.unique(row, return_index=True)[1]] = 1
     return new.cumsum(axis=1)
 
 
-def _rows(scores: Scores, tried: NDArray[np.int64], key: Mapping[str, Any], cell: Cell) -> Table:
+def _rows(scores: Scores, tried: Ints, key: Settings, cell: Cell) -> Table:
     rounds = checkpoints(cell.spec.horizon, cell.spec.points)
-    every = {name: tried if name == "arms_tried" else _worst(getattr(scores, name)) for name in METRICS}
-    at = {name: values[:, rounds - 1] for name, values in every.items()}
-    count = len(cell.trials) * len(rounds)
-    columns = {name: np.full(count, v if name in NUMBERS else label(v), dtype=object) for name, v in key.items()}
-    columns |= {"trial": np.repeat(cell.trials, len(rounds)), "round": np.tile(rounds, len(cell.trials))}
-    columns |= {name: values.ravel() for name, values in at.items()}
-    return Table({name: column.astype(float) if name in NUMBERS else column for name, column in columns.items()})
+    curves = {name: tried if name == "arms_tried" else _worst(getattr(scores, name)) for name in METRICS}
+    columns = {name: [value] * (len(cell.trials) * len(rounds)) for name, value in key.items()}
+    places = {"trial": np.repeat(cell.trials, len(rounds)), "round": np.tile(rounds, len(cell.trials))}
+    return Table.of({**columns, **places, **{name: curve[:, rounds - 1].ravel() for name, curve in curves.items()}})
 
 
 def _worst(values: Floats) -> Floats:
-    """Over the constraints, where there are several: that of the most violated one."""
+    """Return the values of the most violated constraint, if there are several."""
     return values.max(axis=2) if values.ndim == 3 else values
 
 
-def _time(cell: Cell, problem: Problem, policy: Policy, key: Mapping[str, Any]) -> Table:
-    """Microseconds a trial-round: the least of some repetitions."""
+def _microseconds(cell: Cell, problem: Problem, policy: Policy, engine: str) -> float:
+    """Return the time per round and trial: the shortest of several repetitions, after a warm-up."""
     spec = cell.spec
-    simulate(policy, problem, cell.trials, spec.seed, engine(spec), rounds=1)
+    simulate(policy, problem, cell.trials, spec.seed, engine, rounds=1)
     seconds = []
     for _ in range(REPEATS):
-        begun = time.perf_counter()
-        simulate(policy, problem, cell.trials, spec.seed, engine(spec), rounds=spec.horizon)
-        seconds.append(time.perf_counter() - begun)
-    row = {**key, "microseconds": 1e6 * min(seconds) / spec.horizon / len(cell.trials)}
-    return Table.of([row], list(row))
-
-
-def join(tables: list[Table]) -> Table:
-    """One table of several with the same columns."""
-    return Table({name: np.concatenate([table[name] for table in tables]) for name in tables[0].columns})
+        start = time.perf_counter()
+        simulate(policy, problem, cell.trials, spec.seed, engine, rounds=spec.horizon)
+        seconds.append(time.perf_counter() - start)
+    return 1e6 * min(seconds) / spec.horizon / len(cell.trials)

@@ -1,32 +1,33 @@
 """Claims, and how they are judged.
 
-A claim is judged on its experiment's primary setting, fixed in the experiment's file. If it
-fails there, conditions stated in advance are tried in order; the first under which it holds
-is named in the verdict. All evidence is shown, whatever the verdict. Too little data, or
-another horizon than the claim's, is no verdict.
+A claim is judged on its experiment's primary setting, which is fixed in the experiment's file.
+If it fails there, conditions stated in advance are tried in order; the verdict names the first
+under which it holds. All evidence is shown, whatever the verdict. There is no verdict on too
+little data, or at another horizon than the claim's.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from softbandit.experiments.judges import Evidence, Rule
 from softbandit.experiments.runner import Outcome
+from softbandit.experiments.spec import Settings
 
 HOLDS, CONDITIONALLY, FAILS, UNJUDGED = "holds", "holds under a condition", "does not hold", "not judged"
 
 
 @dataclass(frozen=True)
 class Condition:
-    """A setting, or a part of the instances, in whose terms a claim may yet hold."""
+    """A setting, or a subset of the instances, under which a claim may hold."""
 
     words: str
-    rows: Mapping[str, Any]
+    rows: Settings
 
 
 @dataclass(frozen=True)
 class Claim:
-    """A sentence of the paper, and what decides it."""
+    """A sentence of the paper, and the rule that decides it."""
 
     name: str
     sentence: str
@@ -35,10 +36,12 @@ class Claim:
     figure: str
     rule: Rule
     conditions: Sequence[Condition] = ()
-    horizon: int | None = None  # the one that its number is of
+    horizon: int | None = None  # of the paper's number
 
 
 class Verdict(NamedTuple):
+    """A judged claim."""
+
     claim: Claim
     verdict: str
     ours: str  # on the primary setting
@@ -46,20 +49,25 @@ class Verdict(NamedTuple):
     evidence: tuple[tuple[str, Evidence], ...]  # on the primary setting first, then under each condition
     stand_in: bool  # the data are not the paper's
 
+    @property
+    def notes(self) -> list[str]:
+        """The condition, and whether the data are a stand-in."""
+        return [text for text in (self.condition, "on stand-in data" if self.stand_in else "") if text]
+
 
 def judge(claim: Claim, outcome: Outcome) -> Verdict:
-    """The verdict on a claim, from its experiment's table."""
+    """Judge a claim on its experiment's table."""
     primary = dict(outcome.spec.primary)
-    tried = [("primary setting", claim.rule.apply(outcome.table.where(**primary)))]
+    evidence = [("primary setting", claim.rule.apply(outcome.table.where(**primary)))]
     for condition in claim.conditions:
         rows = outcome.table.where(**{**primary, **condition.rows})
         if len(rows):
-            tried.append((condition.words, claim.rule.apply(rows)))
-    first = tried[0][1]
-    under = next((words for words, evidence in tried[1:] if evidence.holds), "")
-    verdict = UNJUDGED if first.holds is None else HOLDS if first.holds else CONDITIONALLY if under else FAILS
+            evidence.append((condition.words, claim.rule.apply(rows)))
+    first = evidence[0][1]
+    condition_met = next((words for words, result in evidence[1:] if result.holds), "")
+    verdict = UNJUDGED if first.holds is None else HOLDS if first.holds else CONDITIONALLY if condition_met else FAILS
     ours = first.ours
     if claim.horizon not in (None, outcome.spec.horizon):
-        verdict, ours = UNJUDGED, f"{ours} (of T = {outcome.spec.horizon:,}; the claim is of {claim.horizon:,})"
-    stand_in = any(source["source"].startswith("stand-in") for source in outcome.manifest.get("data", ()))
-    return Verdict(claim, verdict, ours, under if verdict == CONDITIONALLY else "", tuple(tried), stand_in)
+        verdict, ours = UNJUDGED, f"{ours} (at T = {outcome.spec.horizon:,}; the claim is for {claim.horizon:,})"
+    stand_in = any(source.startswith("stand-in") for source in outcome.sources)
+    return Verdict(claim, verdict, ours, condition_met if verdict == CONDITIONALLY else "", tuple(evidence), stand_in)

@@ -1,6 +1,6 @@
-"""Figures. Each function returns a matplotlib Figure; nothing here touches a display."""
+"""Drawing that all figures share, and the overview of `softbandit demo`. Nothing here touches a display."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -8,8 +8,9 @@ import numpy as np
 
 from softbandit.backend.shapes import Floats
 from softbandit.errors import ArgumentError, MissingExtraError
-from softbandit.experiments.comparison import Result
 from softbandit.problems.problem import Problem
+from softbandit.simulation.scores import score
+from softbandit.simulation.trace import Trace
 from softbandit.theory.optimum import randomized_optimum
 
 if TYPE_CHECKING:
@@ -17,24 +18,24 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")  # Okabe & Ito: safe for the colour-blind
-POINTS = 400  # a line: more cannot be told apart
+POINTS = 400  # per line: more cannot be distinguished
+FORMATS = (".png", ".pdf", ".svg")
 
 
-def overview(problem: Problem, results: Sequence[Result], note: str) -> "Figure":
-    """The problem (one feature, one constraint), and each policy's regret and average cost over time."""
+def overview(problem: Problem, traces: Mapping[str, Trace], note: str) -> "Figure":
+    """Draw the problem (one feature, one constraint), and each policy's regret and average cost over time."""
     figure = new_figure(width=11, height=3.6)
     functions, regret, cost = figure.subplots(1, 3)
     _draw_problem(functions, problem)
-    for colour, (name, trace, scores) in zip(COLOURS, results, strict=False):
-        _band(regret, scores.strong_regret, name, colour)
-        t = np.arange(1, trace.arms.shape[1] + 1)
-        _band(cost, np.cumsum(problem.cost[trace.arms], axis=1) / t, name, colour)
+    for colour, (name, trace) in zip(COLOURS, traces.items(), strict=False):
+        trials, rounds = trace.arms.shape
+        _draw_deviation(regret, score(trace, problem).strong_regret, name, colour)
+        _draw_deviation(cost, np.cumsum(problem.cost[trace.arms], axis=1) / np.arange(1, rounds + 1), name, colour)
     finish(regret, "Regret against the best mixture", "round", "$R_+(t)$")
     regret.legend(frameon=False)
     cost.axhline(0, color="black", lw=0.8, ls="--")
     cost.set_xscale("log")
     finish(cost, "Average cost so far (soft limit: 0)", "round", r"$\frac{1}{t}\sum_{s \leq t} g(x_s)$")
-    trials = results[0].trace.arms.shape[0]
     figure.text(0.5, 0.01, f"{note}; mean and standard deviation of {trials} trials", ha="center", size=8, color="0.35")
     figure.tight_layout(rect=(0, 0.04, 1, 1))
     return figure
@@ -55,39 +56,41 @@ def _draw_problem(axes: "Axes", problem: Problem) -> None:
     finish(axes, "The problem (shaded: cost above 0)", "arm $x$", "")
 
 
-def _band(axes: "Axes", curves: Floats, label: str, colour: str) -> None:
-    """Mean over trials, with one standard deviation either side."""
+def _draw_deviation(axes: "Axes", curves: Floats, label: str, colour: str) -> None:
+    """Draw the mean over trials, and one standard deviation on either side."""
     rounds = curves.shape[1]
     pick = np.unique(np.geomspace(1, rounds, POINTS).astype(int)) - 1
     pick = np.union1d(pick, np.linspace(0, rounds - 1, min(POINTS, rounds)).astype(int))
     mean, std = curves.mean(axis=0)[pick], curves.std(axis=0)[pick]
-    axes.plot(pick + 1, mean, color=colour, label=label)
-    axes.fill_between(pick + 1, mean - std, mean + std, color=colour, alpha=0.18, lw=0)
+    draw_band(axes, pick + 1, np.stack([mean, mean - std, mean + std]), label, colour)
+
+
+def draw_band(axes: "Axes", x: Floats, band: Floats, label: str, colour: str, line: str = "-") -> None:
+    """Draw a line and the area around it: band holds its height, the lower edge and the upper edge (3, points)."""
+    axes.plot(x, band[0], color=colour, ls=line, label=label, lw=1.5)
+    axes.fill_between(x, band[1], band[2], color=colour, alpha=0.18, lw=0)
 
 
 def finish(axes: "Axes", title: str, xlabel: str, ylabel: str) -> None:
-    """Title and labels, without a box."""
+    """Write the title and the labels, and remove the box."""
     axes.set_title(title, size=10)
     axes.set_xlabel(xlabel)
     axes.set_ylabel(ylabel)
     axes.spines[["top", "right"]].set_visible(False)
 
 
-FORMATS = (".png", ".pdf", ".svg")
-
-
 def figure_path(path: Path, name: str) -> Path:
-    """Where a figure will go: a file of a known kind, or that name in a folder. Checked before the work."""
+    """Return the file for a figure: `path`, or `name` in it if it is a folder. Checks what saving needs."""
     _matplotlib()
     if path.is_dir():
         return path / name
     if path.suffix.lower() not in FORMATS:
-        raise ArgumentError.of("figure", f"a name ending in {', '.join(FORMATS)}", str(path), "Name it so.")
+        raise ArgumentError.of("figure", f"a name ending in {', '.join(FORMATS)}", str(path), "Rename it.")
     return path
 
 
 def new_figure(width: float, height: float) -> "Figure":
-    """An empty figure, in inches."""
+    """Return an empty figure; sizes are in inches."""
     return _matplotlib()(figsize=(width, height), dpi=150)
 
 

@@ -1,9 +1,9 @@
-"""The paper's experiments, and the way from a file to figures and a report."""
+"""The paper's experiments, and the steps from a file to figures and a report."""
 
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
 
 from softbandit import validation
 from softbandit.atomic_write import replacing
@@ -13,7 +13,7 @@ from softbandit.experiments.claims import Verdict, judge
 from softbandit.experiments.claims_paper import CLAIMS
 from softbandit.experiments.figures_check import check_figures
 from softbandit.experiments.report import write_report
-from softbandit.experiments.runner import Outcome, check, earlier, run, write_json
+from softbandit.experiments.runner import Outcome, check, load_finished, run, write_json
 from softbandit.experiments.spec import Experiment, load
 
 FOLDER = Path(__file__).parent / "paper"
@@ -35,32 +35,21 @@ PAPER = (
     "cloud",
     "wireless",
 )
-"""The experiments' files, those of the paper's figures first."""
+"""The experiments' files, with those of the paper's figures first."""
 
 FORMATS = ("png", "pdf")
 
 
 def paper(quick: bool = False, trials: int | None = None) -> list[Experiment]:
-    """The paper's experiments."""
+    """Return the paper's experiments."""
     return [load(FOLDER / f"{name}.toml", quick, trials) for name in PAPER]
 
 
-def chosen(specs: Sequence[Experiment], only: Sequence[str]) -> list[Experiment]:
-    """Those named, by their own name or by a figure's; all, if none is."""
-    of = {name: spec.name for spec in specs for name in (spec.name, *spec.figures)}
-    names = {validation.named("--only", name, of) for name in only} or {spec.name for spec in specs}
+def select(specs: Sequence[Experiment], only: Sequence[str]) -> list[Experiment]:
+    """Return the experiments with these names, or with figures of these names; all if there are no names."""
+    experiments = {name: spec.name for spec in specs for name in (spec.name, *spec.figures)}
+    names = {validation.named("--only", name, experiments) for name in only} or {spec.name for spec in specs}
     return [spec for spec in specs if spec.name in names]
-
-
-class Listener(NamedTuple):
-    """Who is told how far it is."""
-
-    begin: Callable[[Experiment], None] = lambda spec: None
-    progress: Callable[[int], None] = lambda done: None
-    done: Callable[[Outcome], None] = lambda outcome: None
-
-
-SILENT = Listener()
 
 
 def execute(
@@ -69,25 +58,25 @@ def execute(
     data: str | None = None,
     backend: str = "local",
     jobs: int = 1,
-    listener: Listener = SILENT,
-) -> list[Outcome]:
-    """Run experiments, each with its figures, and keep them as they finish; all are checked before the first is run."""
+    progress: Callable[[str, int], None] = lambda name, work: None,
+) -> Iterator[Outcome]:
+    """Check all experiments, then run each, draw its figures, and yield it.
+
+    `progress` is called with an experiment's name and the work done on it since the last call.
+    """
     for spec in specs:
         check_figures(spec)
     sources = [check(spec, data) for spec in specs]
     prepare_folder(out)
-    outcomes = []
     for spec, source in zip(specs, sources, strict=True):
-        listener.begin(spec)
-        outcome = run(spec, out, data, backend, jobs, listener.progress, source)
+        progress(spec.name, 0)
+        outcome = run(spec, out, data, backend, jobs, partial(progress, spec.name), source)
         draw(outcome)
-        listener.done(outcome)
-        outcomes.append(outcome)
-    return outcomes
+        yield outcome
 
 
 def prepare_folder(out: Path) -> None:
-    """Find out before the work that its results can be written."""
+    """Check, before the work, that results can be written."""
     try:
         out.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=out):
@@ -99,19 +88,19 @@ def prepare_folder(out: Path) -> None:
 def with_earlier(
     specs: Sequence[Experiment], outcomes: Sequence[Outcome], out: Path, data: str | None
 ) -> list[Outcome]:
-    """These outcomes and what earlier runs have left of the other experiments, in order."""
-    found = {outcome.spec.name: outcome for outcome in outcomes}
+    """Add the other experiments that earlier runs left in the folder, and return all in order."""
+    known = {outcome.spec.name: outcome for outcome in outcomes}
     for spec in specs:
-        if spec.name not in found and (out / spec.name / "manifest.json").exists():
-            outcome = earlier(spec, out, check(spec, data))
+        if spec.name not in known and (out / spec.name / "manifest.json").exists():
+            outcome = load_finished(spec, out, check(spec, data))
             if outcome is not None:
                 draw(outcome)
-                found[spec.name] = outcome
-    return [found[spec.name] for spec in specs if spec.name in found]
+                known[spec.name] = outcome
+    return [known[spec.name] for spec in specs if spec.name in known]
 
 
 def draw(outcome: Outcome) -> None:
-    """The experiment's figures, beside its table."""
+    """Save the experiment's figures next to its table."""
     for name in outcome.spec.figures:
         figure = figures_results.draw(outcome, name)
         for kind in FORMATS:
@@ -119,21 +108,21 @@ def draw(outcome: Outcome) -> None:
                 figure.savefig(file, format=kind, metadata={"CreationDate": None} if kind == "pdf" else None)
 
 
-def verdicts(outcomes: Sequence[Outcome]) -> list[Verdict]:
-    """The claims that these outcomes can decide, in the paper's order."""
-    found = {outcome.spec.name: outcome for outcome in outcomes}
-    return [judge(claim, found[claim.experiment]) for claim in CLAIMS if claim.experiment in found]
+def judge_all(outcomes: Sequence[Outcome]) -> list[Verdict]:
+    """Judge the claims that these outcomes can decide, in the paper's order."""
+    known = {outcome.spec.name: outcome for outcome in outcomes}
+    return [judge(claim, known[claim.experiment]) for claim in CLAIMS if claim.experiment in known]
 
 
-def report(outcomes: Sequence[Outcome], judged: Sequence[Verdict], title: str, out: Path, command: str) -> Path:
-    """Write index.html, and the verdicts as claims.json for programs; the path of the first."""
-    prepare_folder(out)
-    write_json(out / "claims.json", [_plain(verdict) for verdict in judged])
-    write_report(out / "index.html", title, outcomes, judged, command)
+def save_report(outcomes: Sequence[Outcome], verdicts: Sequence[Verdict], title: str, out: Path, command: str) -> Path:
+    """Write index.html, and the verdicts as claims.json for programs. Return the path of the page."""
+    write_json(out / "claims.json", [_plain(verdict) for verdict in verdicts])
+    write_report(out / "index.html", title, outcomes, verdicts, command)
     return out / "index.html"
 
 
-def _plain(v: Verdict) -> dict[str, Any]:
-    evidence = [{"where": where, **found._asdict()} for where, found in v.evidence]
-    named = {"claim": v.claim.name, "sentence": v.claim.sentence, "rule": v.claim.rule.words, "paper": v.claim.paper}
-    return {**named, "verdict": v.verdict, "condition": v.condition, "stand_in": v.stand_in, "evidence": evidence}
+def _plain(v: Verdict) -> dict[str, object]:
+    """Return a verdict as it is written in claims.json."""
+    evidence = [{"where": where, **result._asdict()} for where, result in v.evidence]
+    claim = {"claim": v.claim.name, "sentence": v.claim.sentence, "rule": v.claim.rule.words, "paper": v.claim.paper}
+    return {**claim, "verdict": v.verdict, "condition": v.condition, "stand_in": v.stand_in, "evidence": evidence}

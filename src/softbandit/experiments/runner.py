@@ -1,8 +1,8 @@
-"""Runs an experiment over all cores, and keeps what is finished.
+"""Run an experiment on all cores, and keep what is finished.
 
-An experiment's folder holds its table and, written last, its manifest. What is there is
-used again if the manifest has the same key: the hash of the specification, of the code
-that makes the numbers, and of the data.
+An experiment's folder holds its table and, written last, its manifest. A table is used again
+if its manifest has the same key: the hash of the specification, of the code that computes the
+numbers, and of the data.
 """
 
 import hashlib
@@ -10,7 +10,7 @@ import json
 import os
 import platform
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from functools import cache, partial
@@ -21,16 +21,20 @@ from typing import Any, NamedTuple
 import softbandit
 from softbandit.atomic_write import replacing
 from softbandit.errors import FileError, SoftbanditError
-from softbandit.experiments.build import forget_problems
-from softbandit.experiments.cells import Cell, cells, engine, join, play, prepare
+from softbandit.experiments.build import cached_problem
+from softbandit.experiments.cells import Cell, all_cells, choose_engines, play, prepare
 from softbandit.experiments.spec import Experiment
-from softbandit.experiments.tables import Table
+from softbandit.experiments.tables import Table, join
 from softbandit.simulation.worker_pool import run_all
 
 PRESENTATION = ("cli", "__main__.py", "experiments/claims", "experiments/figures", "experiments/report")
-"""Code that shows numbers and makes none: a change there runs nothing again."""
+"""Code that shows numbers and computes none: a change there runs nothing again."""
 
 Progress = Callable[[int], None]
+"""Called with the work done since the last call, in the units of `work`."""
+
+DataSources = list[dict[str, str]]
+"""The source and the sha256 of each data set."""
 
 
 class Outcome(NamedTuple):
@@ -42,6 +46,11 @@ class Outcome(NamedTuple):
     folder: Path
     reused: bool
 
+    @property
+    def sources(self) -> list[str]:
+        """The data sets that were used."""
+        return [source["source"] for source in self.manifest["data"]]
+
 
 def run(
     spec: Experiment,
@@ -49,19 +58,20 @@ def run(
     data: str | None = None,
     backend: str = "local",
     jobs: int = 1,
-    progress: Progress = lambda done: None,
-    sources: list[dict[str, str]] | None = None,
+    progress: Progress = lambda work: None,
+    sources: DataSources | None = None,
 ) -> Outcome:
-    """Run an experiment, or take what an earlier run has left of the same one; `sources` is what `check` gave."""
+    """Run an experiment, or load its table if an earlier run left it; pass the `sources` that `check` returned."""
     sources = check(spec, data) if sources is None else sources
-    folder = out / spec.name
-    finished = earlier(spec, out, sources)
+    finished = load_finished(spec, out, sources)
     if finished is not None:
         progress(work(spec))
         return finished
-    begun = time.perf_counter()
+    start = time.perf_counter()
+    engines = choose_engines(spec, data)
     workers = (backend, jobs) if spec.measure == "scores" else ("local", 1)
-    table = join(list(_play_all(cells(spec), data, *workers, progress)))
+    table = join(_play_all(all_cells(spec), engines, data, *workers, progress))
+    folder = out / spec.name
     folder.mkdir(parents=True, exist_ok=True)
     table.write(folder / table_name(spec))
     manifest = {
@@ -69,60 +79,63 @@ def run(
         "spec": asdict(spec),
         "data": sources,
         "versions": _versions(),
-        "code": _code(),
-        "engine": engine(spec),
+        "code": _code_hash(),
+        "engines": engines,
         "machine": {"system": platform.platform(), "processor": platform.machine(), "cores": os.cpu_count()},
         "finished": datetime.now(UTC).isoformat(timespec="seconds"),
-        "seconds": round(time.perf_counter() - begun, 1),
+        "seconds": round(time.perf_counter() - start, 1),
         "table": {"file": table_name(spec), "sha256": _file_hash(folder / table_name(spec))},
     }
     write_json(folder / "manifest.json", manifest)
     return Outcome(spec, table, manifest, folder, reused=False)
 
 
-def check(spec: Experiment, data: str | None) -> list[dict[str, str]]:
-    """Build every policy once, so that a mistake is found before the work; what the data are."""
-    forget_problems()
-    found = {}
-    points = list(spec.combinations())
-    for cell in cells(spec):
-        if cell.instance == 0 and (spec.measure == "scores" or cell.point == points[0]):
+def check(spec: Experiment, data: str | None) -> DataSources:
+    """Build every policy once, so that mistakes are found before the work, and return the data sets in use."""
+    cached_problem.cache_clear()  # its data may have changed
+    sources = {}
+    first_point = next(spec.combinations())
+    for cell in all_cells(spec):
+        if cell.instance == 0 and (spec.measure == "scores" or cell.point == first_point):
             try:
                 problem, _ = prepare(cell, data)
             except FileError:
                 raise
             except SoftbanditError as error:
                 raise type(error)(f"{spec.name}.toml: {error}") from error
-            found[problem.source] = {"source": problem.source, "sha256": problem.data_hash}
-    return list(found.values())
+            sources[problem.source] = {"source": problem.source, "sha256": problem.data_hash}
+    return list(sources.values())
 
 
 def work(spec: Experiment) -> int:
-    return sum(cell.work for cell in cells(spec))
+    """Estimate the time of an experiment, in the units of the progress bar."""
+    return sum(cell.work for cell in all_cells(spec))
 
 
 def table_name(spec: Experiment) -> str:
-    """Times differ from run to run, all other tables do not: so they have another name."""
+    """Return the table's file name. Times have another: they alone differ from run to run."""
     return "times.csv" if spec.measure == "time" else "results.csv"
 
 
-def write_json(path: Path, content: Any) -> None:
+def write_json(path: Path, content: object) -> None:
     with replacing(path) as file:
         file.write((json.dumps(content, indent=1, sort_keys=True) + "\n").encode())
 
 
-def _play_all(parts: list[Cell], data: str | None, backend: str, jobs: int, progress: Progress) -> Iterator[Table]:
-    """The cells' tables, in order."""
-    done: dict[int, Table] = {}
-    longest_first = sorted(range(len(parts)), key=lambda i: -parts[i].work)
-    for place, table in run_all(partial(play, data=data), [parts[i] for i in longest_first], backend, jobs):
-        done[longest_first[place]] = table
-        progress(parts[longest_first[place]].work)
-    return (done[index] for index in range(len(parts)))
+def _play_all(
+    cells: Sequence[Cell], engines: Mapping[str, str], data: str | None, backend: str, jobs: int, progress: Progress
+) -> list[Table]:
+    """Run the cells, the longest first, and return their tables in the order of the cells."""
+    tables: dict[int, Table] = {}
+    order = sorted(range(len(cells)), key=lambda i: -cells[i].work)
+    for place, table in run_all(partial(play, engines=engines, data=data), [cells[i] for i in order], backend, jobs):
+        tables[order[place]] = table
+        progress(cells[order[place]].work)
+    return [tables[index] for index in range(len(cells))]
 
 
-def earlier(spec: Experiment, out: Path, sources: list[dict[str, str]]) -> Outcome | None:
-    """What an earlier run has left, if it is whole and of the same experiment."""
+def load_finished(spec: Experiment, out: Path, sources: DataSources) -> Outcome | None:
+    """Return what an earlier run left, if it is complete and of the same experiment."""
     folder = out / spec.name
     try:
         manifest = json.loads((folder / "manifest.json").read_text())
@@ -134,22 +147,23 @@ def earlier(spec: Experiment, out: Path, sources: list[dict[str, str]]) -> Outco
         return None
 
 
-def _key(spec: Experiment, sources: list[dict[str, str]]) -> str:
-    """Hash of what decides the numbers: not of titles and figures."""
-    decides = {key: value for key, value in asdict(spec).items() if key not in ("title", "about", "figures", "primary")}
-    content = json.dumps([decides, softbandit.__version__, _code(), sources], sort_keys=True)
+def _key(spec: Experiment, sources: DataSources) -> str:
+    """Hash what determines the numbers: titles and figures do not."""
+    presentation = ("title", "about", "figures", "primary")
+    settings = {key: value for key, value in asdict(spec).items() if key not in presentation}
+    content = json.dumps([settings, softbandit.__version__, _code_hash(), sources], sort_keys=True)
     return hashlib.sha256(content.encode()).hexdigest()
 
 
 @cache
-def _code() -> str:
-    """Hash of the code that makes the numbers."""
-    root, found = Path(softbandit.__file__).parent, hashlib.sha256()
+def _code_hash() -> str:
+    """Hash the code that computes the numbers."""
+    root, digest = Path(softbandit.__file__).parent, hashlib.sha256()
     for path in sorted(root.rglob("*.py")):
         name = path.relative_to(root).as_posix()
         if not name.startswith(PRESENTATION):
-            found.update(name.encode() + path.read_bytes())
-    return found.hexdigest()
+            digest.update(name.encode() + path.read_bytes())
+    return digest.hexdigest()
 
 
 def _file_hash(path: Path) -> str:

@@ -1,9 +1,10 @@
-"""What tables say, with their uncertainty.
+"""Statistics of an experiment's table, with their uncertainty.
 
-The unit of all intervals is the independent one: an instance, where there are several
-(its trials averaged), else a trial.
+Intervals are over independent units: the instances, if there are several (each the mean of
+its trials), else the trials.
 """
 
+from collections.abc import Sequence
 from functools import cache
 from typing import NamedTuple
 
@@ -13,7 +14,7 @@ from softbandit.backend.shapes import Floats
 from softbandit.experiments.tables import Table
 
 LEVEL = 0.95
-RESAMPLES = 2000  # of the units, for intervals
+RESAMPLES = 2000
 
 
 class Interval(NamedTuple):
@@ -28,19 +29,16 @@ class Interval(NamedTuple):
 
 
 def readable(value: float) -> str:
-    """Three digits and no exponent, where that can be read.
+    """Format a number with three digits, without an exponent unless it is very large or small.
 
     >>> [readable(v) for v in (0, 0.01234, 3.14159, 47.3, 12345.6, -2e8, 38)]
     ['0', '0.0123', '3.14', '47.3', '12,346', '-2e+08', '38']
     """
-    size = abs(value)
-    if 1000 <= size < 1e7:
-        return f"{value:,.0f}"
-    return f"{value:.3g}"
+    return f"{value:,.0f}" if 1000 <= abs(value) < 1e7 else f"{value:.3g}"
 
 
 def interval(values: Floats) -> Interval:
-    """Of the mean, by resampling the units: it follows skew, and stays within the range of the data.
+    """Return the mean and its bootstrap interval, which follows skew and stays within the range of the data.
 
     >>> interval(np.array([0.0, 0.0, 0.0, 8.0]))
     Interval(mean=2.0, low=0.0, high=6.0)
@@ -49,46 +47,46 @@ def interval(values: Floats) -> Interval:
 
 
 def intervals(values: Floats) -> Floats:
-    """Mean, low and high of each column of values (units, columns): (3, columns)."""
+    """Return mean, low and high of each column of values (units, columns): (3, columns)."""
     mean = values.mean(axis=0)
     if len(values) < 2:
         return np.stack([mean, np.full_like(mean, np.nan), np.full_like(mean, np.nan)])
-    spread = np.quantile(_shares(len(values)) @ values, [0.5 - LEVEL / 2, 0.5 + LEVEL / 2], axis=0)
-    return np.stack([mean, np.minimum(spread[0], mean), np.maximum(spread[1], mean)])
+    low, high = np.quantile(_shares(len(values)) @ values, [0.5 - LEVEL / 2, 0.5 + LEVEL / 2], axis=0)
+    return np.stack([mean, np.minimum(low, mean), np.maximum(high, mean)])
 
 
 @cache
 def _shares(n: int) -> Floats:
-    """How much each of n units counts in each resample: (RESAMPLES, n), the same every time."""
+    """Return the share of each of n units in each resample: (RESAMPLES, n), always the same."""
     drawn = np.random.default_rng(0).integers(n, size=(RESAMPLES, n))
     return np.stack([np.bincount(row, minlength=n) for row in drawn]) / n
 
 
 def units(table: Table, metric: str, **where: object) -> Floats:
-    """The metric's value for each unit, in order; of the rows of one policy and round."""
+    """Return the metric of each unit, in order. The rows must be of one policy and one round."""
     rows = table.where(**where)
     instance, values = rows["instance"], rows[metric]
-    found = np.unique(instance)
-    if len(found) < 2:
+    instances = np.unique(instance)
+    if len(instances) < 2:
         return np.asarray(values[np.argsort(rows["trial"], kind="stable")], dtype=float)
-    return np.array([values[instance == i].mean() for i in found])
+    return np.array([values[instance == i].mean() for i in instances])
 
 
 def curves(table: Table, metric: str) -> tuple[Floats, Floats]:
-    """Rounds, and the metric for each unit over them (units, rounds); of the rows of one policy."""
+    """Return the rounds, and the metric of each unit in them (units, rounds). The rows must be of one policy."""
     rounds = np.unique(table["round"])
     return rounds, np.stack([units(table, metric, round=t) for t in rounds], axis=1)
 
 
 def growth_interval(values: Floats, rounds: tuple[float, float]) -> Interval:
-    """Of `growth`, by resampling the units."""
+    """Return `growth` and its bootstrap interval."""
     draws = np.array([growth(mean[None], rounds) for mean in _shares(len(values)) @ values])
     low, high = np.quantile(draws, [0.5 - LEVEL / 2, 0.5 + LEVEL / 2], method="nearest")
     return Interval(growth(values, rounds), float(low), float(high))
 
 
 def growth(values: Floats, rounds: tuple[float, float]) -> float:
-    """p in t^p between two rounds, of the mean over the units (units, 2): 1 is linear, below is sublinear."""
+    """Return p such that the mean over the units (units, 2) grows as t^p between two rounds: 1 is linear."""
     early, late = values.mean(axis=0)
     if late <= 0:
         return 0.0
@@ -96,6 +94,14 @@ def growth(values: Floats, rounds: tuple[float, float]) -> float:
 
 
 def exponent(x: Floats, y: Floats) -> float:
-    """p in y ~ x^p, by least squares over the upper half of the range, where a constant part is small."""
+    """Return p in y ~ x^p, by least squares over the upper half of the range, where a constant part is small."""
     top = x >= np.median(x)
     return float(np.polyfit(np.log(x[top]), np.log(y[top]), 1)[0])
+
+
+def final_numbers(table: Table, keys: Sequence[str], metrics: Sequence[str]) -> list[list[str]]:
+    """Return one row of text per combination of the keys: its labels, then each metric in the last round."""
+    if "microseconds" in table.columns:
+        return [[*key, f"{part['microseconds'][0]:.1f}"] for key, part in table.groups(*keys)]
+    groups = table.final().groups(*keys)
+    return [[*key, *(str(interval(units(part, metric))) for metric in metrics)] for key, part in groups]

@@ -1,7 +1,7 @@
-"""Tidy tables: one row an observation, kept as CSV.
+"""Tidy tables: one row per observation, stored as CSV.
 
-Columns named in NUMBERS hold numbers; all others hold labels, and a number that serves as
-a label (a setting in a grid) is written in one way, by `label`.
+Columns named in NUMBERS hold numbers. All others hold labels: `label` writes a setting of the
+grid the same way whether the file says 1, 1.0 or 1e0.
 """
 
 import csv
@@ -17,12 +17,22 @@ from numpy.typing import NDArray
 from softbandit.atomic_write import replacing
 from softbandit.errors import FileError, UnknownNameError
 
-METRICS = ("regret", "strong_regret", "violation", "positive_violation", "violated_rounds", "arms_tried")
+SYMBOLS = {
+    "regret": "R(T)",
+    "strong_regret": "R_+(T)",
+    "violation": "V(T)",
+    "positive_violation": "sum [g]_+",
+    "violated_rounds": "N",
+    "arms_tried": "arms tried",
+}
+"""The metrics, with the heading of each in a table of results."""
+
+METRICS = tuple(SYMBOLS)
 NUMBERS = ("instance", "trial", "round", *METRICS, "microseconds")
 
 
-def label(value: Any) -> str:
-    """A setting as it stands in a table: 0.2, 1, theory.
+def label(value: object) -> str:
+    """Return a setting as it is written in a table: 0.2, 1, theory.
 
     >>> label(0.20), label(1.0), label("theory"), label(True)
     ('0.2', '1', 'theory', 'yes')
@@ -39,16 +49,14 @@ class Table:
     columns: Mapping[str, NDArray[Any]]
 
     @classmethod
-    def of(cls, rows: Iterable[Mapping[str, Any]], names: Sequence[str]) -> Self:
-        listed = list(rows)
-        return cls(
-            {
-                name: np.array([row[name] for row in listed], dtype=float)
-                if name in NUMBERS
-                else np.array([label(row[name]) for row in listed], dtype=object)
-                for name in names
-            }
-        )
+    def of(cls, columns: Mapping[str, Iterable[object]]) -> Self:
+        """Build a table of numbers and labels, as the columns' names demand."""
+        return cls({name: _column(name, list(values)) for name, values in columns.items()})
+
+    @classmethod
+    def of_rows(cls, rows: Sequence[Mapping[str, object]]) -> Self:
+        """Build a table from rows with the same keys."""
+        return cls.of({name: [row[name] for row in rows] for name in rows[0]})
 
     def __getitem__(self, name: str) -> NDArray[Any]:
         if name not in self.columns:
@@ -58,34 +66,34 @@ class Table:
     def __len__(self) -> int:
         return len(next(iter(self.columns.values()), ()))
 
-    def where(self, **values: Any) -> "Table":
-        """The rows with those values; a column that the table lacks does not restrict it."""
+    def where(self, **values: object) -> "Table":
+        """Return the rows with those values; a column that the table lacks does not restrict it."""
         keep = np.ones(len(self), dtype=bool)
         for name, value in values.items():
             if name in self.columns:
                 keep &= self[name] == (value if name in NUMBERS else label(value))
         return Table({name: column[keep] for name, column in self.columns.items()})
 
-    def values(self, name: str) -> list[Any]:
-        """What occurs in a column, in order of first occurrence."""
+    def values(self, name: str) -> list[str]:
+        """Return the distinct labels of a column, in order of first occurrence."""
         return list(dict.fromkeys(self[name].tolist()))
 
-    def groups(self, *names: str) -> Iterator[tuple[tuple[Any, ...], "Table"]]:
-        """The rows of each combination of values that occurs, in order of first occurrence."""
+    def groups(self, *names: str) -> Iterator[tuple[tuple[str, ...], "Table"]]:
+        """Yield each combination of labels that occurs, in order of first occurrence, with its rows."""
         keys = list(zip(*(self[name].tolist() for name in names), strict=True)) if names else [()] * len(self)
         for key in dict.fromkeys(keys):
             keep = np.fromiter((k == key for k in keys), dtype=bool, count=len(keys))
             yield key, Table({name: column[keep] for name, column in self.columns.items()})
 
     def final(self) -> "Table":
-        """The rows of the last round."""
+        """Return the rows of the last round."""
         return self.where(round=self["round"].max(initial=0.0))
 
     def write(self, path: Path) -> None:
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
         writer.writerow(self.columns)
-        writer.writerows(zip(*([label(v) for v in column.tolist()] for column in self.columns.values()), strict=True))
+        writer.writerows(zip(*(map(label, column.tolist()) for column in self.columns.values()), strict=True))
         with replacing(path) as file:
             file.write(text.getvalue().encode())
 
@@ -95,4 +103,13 @@ class Table:
             rows = list(csv.DictReader(file))
         if not rows:
             raise FileError(f"{path}: expected a table with rows, got none. Remove it, and run again.")
-        return cls.of(rows, list(rows[0]))
+        return cls.of_rows(rows)
+
+
+def _column(name: str, values: Sequence[object]) -> NDArray[Any]:
+    return np.array(values, dtype=float) if name in NUMBERS else np.array(list(map(label, values)), dtype=object)
+
+
+def join(tables: Sequence[Table]) -> Table:
+    """Concatenate tables that have the same columns."""
+    return Table({name: np.concatenate([table[name] for table in tables]) for name in tables[0].columns})
