@@ -131,15 +131,15 @@ class CKB(StepPolicy):
     def _objective(self, h: Field, phi: Floats) -> Objective:
         B, weights = self.bounds, np.append(1.0, -phi)[:, None]
 
-        def value(X: Floats) -> Floats:
+        def value_at(X: Floats) -> Floats:
             return np.asarray(self._acquisition(h(X)[None], phi[None])[0][0])
 
-        def slope(X: Floats) -> tuple[Floats, Floats]:
+        def slope_at(X: Floats) -> tuple[Floats, Floats]:
             at_x, pull = h.linearised(X)
             inside = np.abs(at_x) < B  # a truncated estimate is flat
             return self._acquisition(at_x[None], phi[None])[0][0], pull(weights * inside)
 
-        return Objective(value, slope if h.smooth else None, unit=float(B[:, 0] @ np.abs(weights[:, 0])))
+        return Objective(value_at, slope_at if h.smooth else None, unit=float(B[:, 0] @ np.abs(weights[:, 0])))
 
     def _decide_on_space(self, state: State, draws: Draws) -> Choice:
         fields = self.model.fields(state.posterior, state.round + 1, draws)  # line 2: f_t, g_t
