@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from softbandit import validation
+from softbandit import problems, validation
 from softbandit.baselines import POLICIES, make
 from softbandit.baselines.safe_seed import Seeded
 from softbandit.errors import ArgumentError, Description, SafeSeedError, SoftbanditError
@@ -26,7 +26,6 @@ from softbandit.model import explorations as explore
 from softbandit.model.widths import checked_confidence
 from softbandit.policies.base import Policy
 from softbandit.policies.dual_settings import dual_cap, inverse_step
-from softbandit.problems import registry
 from softbandit.problems.problem import Problem
 from softbandit.validation import named
 
@@ -44,9 +43,8 @@ def build_problem(
     """The problem at a point of the grid; with a seed, or a place for its data, where it takes one."""
     settings = {**spec, **{key.removeprefix(PROBLEM): v for key, v in point.items() if key.startswith(PROBLEM)}}
     kind = settings.pop("kind")
-    named("problem", kind, registry.PROBLEMS)
     for key, value in (("seed", seed), ("data", data)):
-        if value is not None and key in registry.accepted(kind):
+        if key in problems.accepted(kind) and value is not None:
             settings.setdefault(key, value)
     return _made(kind, json.dumps(_without_defaults(settings), sort_keys=True))
 
@@ -54,7 +52,7 @@ def build_problem(
 @lru_cache(maxsize=64)
 def _made(kind: str, settings: str) -> Problem:
     """A problem, kept for the next policy: some take seconds to make."""
-    return registry.make(kind, **json.loads(settings))
+    return problems.make(kind, **json.loads(settings))
 
 
 def forget_problems() -> None:
