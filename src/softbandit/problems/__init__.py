@@ -5,13 +5,12 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from softbandit.problems.cloud_service import cloud, cloud_configurations
-from softbandit.problems.light_sensors import sensors
+from softbandit.problems.measurements import sensors, stocks
 from softbandit.problems.noise import GaussianNoise, Noise, ResampledNoise, StudentNoise, UniformNoise
 from softbandit.problems.power_control import channel_gains, wireless
 from softbandit.problems.problem import Problem
 from softbandit.problems.space_problem import SpaceProblem
 from softbandit.problems.standard_functions import STANDARD, Standard, standard
-from softbandit.problems.stock_prices import stocks
 from softbandit.problems.synthetic import rkhs, rkhs_on
 from softbandit.validation import named
 
