@@ -4,7 +4,6 @@ import csv
 import datetime
 import io
 import math
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from os import PathLike
@@ -16,7 +15,6 @@ from softbandit.backend.shapes import Floats
 from softbandit.errors import DataError, Description
 
 MAT_HEADER = b"MATLAB 5.0 MAT-file"
-ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 LAYOUT = "Expected is a struct `data` with train.sensordata, test.sensordata (samples x sensors) and coords."
 COLUMNS = "Expected is a column Date, then one column of prices per stock."
 
@@ -65,15 +63,10 @@ def read_bytes(path: str | PathLike[str]) -> bytes:
         raise DataError(f"{path} could not be read: {error.strerror or error}.") from error
 
 
-# -- Sensors --
-
-
 def parse_sensors(content: bytes, file: str) -> Readings:
     """Parse the content of a MATLAB file; `file` is its name in error messages."""
     struct = _load_struct(content, file)
-    train = _matrix(struct, ("train", "sensordata"), file)
-    test = _matrix(struct, ("test", "sensordata"), file)
-    coords = _matrix(struct, ("coords",), file)
+    train, test, coords = (_matrix(struct, field, file) for field in ("train.sensordata", "test.sensordata", "coords"))
     n = train.shape[1]
     if test.shape[1] != n:
         raise DataError.of(f"{file}, data.test.sensordata", f"{n} sensors, as in train", test.shape[1], LAYOUT)
@@ -103,10 +96,10 @@ def _load_struct(content: bytes, file: str) -> dict[str, object]:
     return struct
 
 
-def _matrix(struct: object, names: tuple[str, ...], file: str) -> Floats:
-    """Return the matrix at data.names[0].names[1]..."""
+def _matrix(struct: object, path: str, file: str) -> Floats:
+    """Return the matrix at that path in the struct `data`, such as "train.sensordata"."""
     field, value = "data", struct
-    for name in names:
+    for name in path.split("."):
         if not isinstance(value, dict) or name not in value:
             fields = sorted(value) if isinstance(value, dict) else type(value).__name__
             raise DataError.of(f"{file}, {field}", f"a field {name!r}", Description(f"{fields}"), LAYOUT)
@@ -120,9 +113,6 @@ def _matrix(struct: object, names: tuple[str, ...], file: str) -> Floats:
         cell = f"{file}, {field}, row {row}, column {column}"
         raise DataError.of(cell, "a finite number", matrix[row, column], "Fill the gap.")
     return matrix
-
-
-# -- Prices --
 
 
 def parse_prices(content: bytes, file: str) -> Prices:
@@ -168,9 +158,8 @@ def _parse_header(header: list[str], file: str) -> tuple[str, ...]:
 def _parse_date(text: str, previous: str, line: str) -> str:
     """Check that the text is an ISO date after the previous one. ISO dates sort as text."""
     try:
-        if not ISO_DATE.fullmatch(text):
+        if datetime.date.fromisoformat(text).isoformat() != text:  # another ISO form, such as 2016-W01-1
             raise ValueError
-        datetime.date.fromisoformat(text)
     except ValueError:
         raise DataError.of(f"{line}, column Date", "a date like 2016-01-04", text, "Use ISO dates.") from None
     if text <= previous:
