@@ -31,4 +31,4 @@ def test_the_folder_is_the_callers_else_the_variables_else_the_cache(monkeypatch
     assert data_folder() == (Path("/named"), "SOFTBANDIT_DATA")
     assert data_folder("/given") == (Path("/given"), "caller")
     monkeypatch.setenv("SOFTBANDIT_DATA", "")  # like unset
-    assert data_folder().named_by == ""
+    assert data_folder() == (cache_folder(), "")

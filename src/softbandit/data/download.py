@@ -29,7 +29,7 @@ def fetch(what: str | Known, folder: str | PathLike[str] | None = None, progress
     the next call resumes from there. `progress` is called with the bytes so far and in total.
     """
     known = what if isinstance(what, Known) else validation.named("data", what, KNOWN)
-    target = data_folder(folder).path / known.file
+    target = data_folder(folder)[0] / known.file
     if target.exists():
         if sha256(read_bytes(target)) != known.sha256:
             fault = f"{target} exists and is another file. It was not changed: move it away, then fetch again."

@@ -7,31 +7,21 @@ import os
 import sys
 from os import PathLike
 from pathlib import Path
-from typing import NamedTuple
 
 VARIABLE = "SOFTBANDIT_DATA"
+CACHES = {"darwin": ("", "Library/Caches"), "win32": ("LOCALAPPDATA", "AppData/Local")}  # variable, default in home
 
 
-class DataFolder(NamedTuple):
-    """A folder, and who named it: "caller", the environment variable, or "" for the cache."""
-
-    path: Path
-    named_by: str
-
-
-def data_folder(folder: str | PathLike[str] | None = None) -> DataFolder:
-    """Return the folder that data files are read from and downloaded to."""
+def data_folder(folder: str | PathLike[str] | None = None) -> tuple[Path, str]:
+    """Return the folder of the data files, and who named it: "caller", the variable, or "" for the cache."""
     if folder is not None:
-        return DataFolder(Path(folder).expanduser(), "caller")
+        return Path(folder).expanduser(), "caller"
     if from_environment := os.environ.get(VARIABLE):
-        return DataFolder(Path(from_environment).expanduser(), VARIABLE)
-    return DataFolder(cache_folder(), "")
+        return Path(from_environment).expanduser(), VARIABLE
+    return cache_folder(), ""
 
 
 def cache_folder() -> Path:
     """Return softbandit's folder in the operating system's cache for the user."""
-    if sys.platform == "darwin":
-        return Path.home() / "Library" / "Caches" / "softbandit"
-    variable = "LOCALAPPDATA" if sys.platform == "win32" else "XDG_CACHE_HOME"
-    fallback = Path.home() / ("AppData/Local" if sys.platform == "win32" else ".cache")
-    return Path(os.environ.get(variable) or fallback) / "softbandit"
+    variable, default = CACHES.get(sys.platform, ("XDG_CACHE_HOME", ".cache"))
+    return Path(os.environ.get(variable) or Path.home() / default) / "softbandit"

@@ -17,8 +17,7 @@ import numpy as np
 from softbandit import validation
 from softbandit.data.folders import VARIABLE, data_folder
 from softbandit.data.loaders import Prices, Readings, parse_prices, parse_sensors, read_bytes
-from softbandit.data.office_simulation import simulated_office
-from softbandit.data.sp500 import sp500_panel
+from softbandit.data.stand_ins import simulated_office, sp500_panel
 from softbandit.errors import ArgumentError, DataError
 
 ORIGINAL, STAND_IN, OWN_FILE = "original", "stand-in", "own file"
@@ -72,7 +71,7 @@ class Status(NamedTuple):
     """The path at which the original is expected, and whether it is there."""
 
     file: Path
-    named_by: str  # as in DataFolder
+    named_by: str  # as in data_folder
     checked: str  # OK, DIFFERS or ABSENT
 
 

@@ -97,20 +97,10 @@ def _threshold_problem(
         raise InfeasibleError.of("threshold", f"a number below the largest mean, {B:g}", got, "Lower it.")
     f, h, residuals = f / B, h / B, (samples - f) / B
     g = h - f
-    return Problem(
-        arms=np.arange(len(f), dtype=np.float64)[:, None],
-        kernel=kernel,
-        reward=f,
-        cost=g,
-        noise=_noise_scale(noise, residuals, B),
-        reward_bound=1.0,
-        cost_bound=float(np.abs(g).max()),
-        slater=1 - h,
-        name=name,
-        law=ResampledNoise(np.stack([residuals, -residuals], axis=2)),
-        source=origin.text,
-        data_hash=origin.sha256,
-    )
+    arms = np.arange(len(f), dtype=np.float64)[:, None]
+    R, G = _noise_scale(noise, residuals, B), float(np.abs(g).max())
+    law = ResampledNoise(np.stack([residuals, -residuals], axis=2))
+    return Problem(arms, kernel, f, g, R, 1.0, G, 1 - h, name, law=law, source=origin.text, data_hash=origin.sha256)
 
 
 def _covariance_kernel(kind: str, samples: Floats) -> Tabular:
