@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from softbandit import validation
-from softbandit.backend.shapes import Floats
+from softbandit.backend.shapes import Bools, Floats
 from softbandit.data.loaders import Prices, Readings
 from softbandit.errors import MissingExtraError
 
@@ -112,15 +112,14 @@ def _ornstein_uhlenbeck(hours: Floats, covariance: Floats, memory: float, rng: n
     return path
 
 
-def _switch_lamps(hours: Floats, zones: int, rng: np.random.Generator) -> Floats:
-    """Return 1 for a zone whose lamps are on and 0 for off, (samples, zones)."""
+def _switch_lamps(hours: Floats, zones: int, rng: np.random.Generator) -> Bools:
+    """Return whether the lamps of each zone are on, (samples, zones)."""
     step = hours[1] - hours[0]
     draws = rng.random((len(hours), zones))
-    on = np.zeros(draws.shape)
-    on[0] = draws[0] < LAMP_ON / (LAMP_ON + LAMP_OFF)
+    on = draws < LAMP_ON / (LAMP_ON + LAMP_OFF)  # right for the first sample; the others depend on the previous one
     for k in range(1, len(hours)):
         switched = draws[k] < step / np.where(on[k - 1], LAMP_ON, LAMP_OFF)
-        on[k] = np.where(switched, 1 - on[k - 1], on[k - 1])
+        on[k] = on[k - 1] ^ switched
     return on
 
 

@@ -96,11 +96,8 @@ def cloud(
 def _late_shares(raw: Floats, rate: float, limit: float, work: float, wait: float) -> Floats:
     """Return the share of requests over the limit in each configuration."""
     work, wait = validation.positive("work", work), validation.nonnegative("wait", wait)
-    shares = []
-    for replicas, cores, concurrency in raw.tolist():
-        service = wait + work * max(1.0, concurrency / cores)
-        shares.append(late_share(limit, int(replicas * concurrency), rate, service))
-    return np.array(shares)
+    queues = [(int(n * k), wait + work * max(1.0, k / c)) for n, c, k in raw.tolist()]
+    return np.array([late_share(limit, slots, rate, service) for slots, service in queues])
 
 
 def _window_noise(price: Floats, late: Floats, requests: int, seed: int) -> ResampledNoise:

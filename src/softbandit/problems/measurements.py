@@ -83,11 +83,10 @@ def _threshold_problem(
     """f = column means, g = h - f: find the best column among those whose mean is at least h, by default max f / 2.
 
     A round observes one sample, drawn uniformly: if its value at the arm is r, the reward is r
-    and the cost is h - r. All values are in units of max f, so that B = 1 and the Slater margin is
-    1 - h: the paper's margins are at most 1, and in raw units, which are in the hundreds, 1 would
-    be a small part of the true margin. `threshold`, and `noise` if it is a number, are in the
-    units of the data. B = max f and G = max |g| are the paper's. As bounds on norms in the
-    kernel's space they are too small; `policy.guarantees(problem)` says by how much.
+    and the cost is h - r. `threshold`, and `noise` if it is a number, are in the units of the data.
+    The problem is in units of max f, because the paper's margins are at most 1: B = 1, and the
+    Slater margin is 1 - h. B and G = max |g| are the paper's; as bounds on norms in the kernel's
+    space they are too small, and `policy.guarantees(problem)` says by how much.
     """
     f = samples.mean(axis=0)
     B = float(f.max())
