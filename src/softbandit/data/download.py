@@ -11,9 +11,8 @@ from pathlib import Path
 
 from softbandit import validation
 from softbandit.atomic_write import replacing
-from softbandit.data.folders import data_folder
 from softbandit.data.loaders import read_bytes
-from softbandit.data.sources import KNOWN, Known, sha256
+from softbandit.data.sources import KNOWN, Known, data_folder, sha256
 from softbandit.errors import ChecksumError, DataError, DiskFullError, FetchError, MovedError, OfflineError
 
 Progress = Callable[[int, int], None]  # called with the bytes so far and the bytes in total

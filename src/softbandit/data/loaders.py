@@ -126,7 +126,7 @@ def parse_prices(content: bytes, file: str) -> Prices:
         if len(cells) != len(tickers):
             remedy = "The file is truncated, or a separator is missing there."
             raise DataError.of(line, f"{len(tickers) + 1} cells", 1 + len(cells), remedy)
-        dates.append(_parse_date(date, dates[-1] if dates else "", line))
+        dates.append(_parse_date(date, dates[-1] if dates else "", f"{line}, column Date"))
         values.append([_parse_price(cell, f"{line}, column {name}") for cell, name in zip(cells, tickers, strict=True)])
     if len(dates) < 2:
         raise DataError.of(file, "at least 2 days of prices", len(dates), COLUMNS)
@@ -155,16 +155,15 @@ def _parse_header(header: list[str], file: str) -> tuple[str, ...]:
     return tickers
 
 
-def _parse_date(text: str, previous: str, line: str) -> str:
+def _parse_date(text: str, previous: str, cell: str) -> str:
     """Check that the text is an ISO date after the previous one. ISO dates sort as text."""
     try:
         if datetime.date.fromisoformat(text).isoformat() != text:  # another ISO form, such as 2016-W01-1
             raise ValueError
     except ValueError:
-        raise DataError.of(f"{line}, column Date", "a date like 2016-01-04", text, "Use ISO dates.") from None
+        raise DataError.of(cell, "a date like 2016-01-04", text, "Use ISO dates.") from None
     if text <= previous:
-        remedy = "Sort the rows by date, one row per day."
-        raise DataError.of(f"{line}, column Date", f"a day after {previous}", text, remedy)
+        raise DataError.of(cell, f"a day after {previous}", text, "Sort the rows by date, one row per day.")
     return text
 
 

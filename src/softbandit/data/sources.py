@@ -1,11 +1,14 @@
 """The paper's two data sets, and the choice of data for a problem.
 
-That is the original file if it is there, the user's own file, or a stand-in.
+That is the original file if it is there, the user's own file, or a stand-in. The original is in the
+folder that the caller names, else SOFTBANDIT_DATA, else the user's cache. A named folder must contain it.
 """
 
 import difflib
 import hashlib
+import os
 import shlex
+import sys
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from os import PathLike
@@ -15,13 +18,14 @@ from typing import Generic, NamedTuple, TypeVar
 import numpy as np
 
 from softbandit import validation
-from softbandit.data.folders import VARIABLE, data_folder
 from softbandit.data.loaders import Prices, Readings, parse_prices, parse_sensors, read_bytes
 from softbandit.data.stand_ins import simulated_office, sp500_panel
 from softbandit.errors import ArgumentError, DataError
 
 ORIGINAL, STAND_IN, OWN_FILE = "original", "stand-in", "own file"
 OK, DIFFERS, ABSENT = "ok", "differs", "absent"
+VARIABLE = "SOFTBANDIT_DATA"
+CACHES = {"darwin": ("", "Library/Caches"), "win32": ("LOCALAPPDATA", "AppData/Local")}  # variable, default in home
 PathOrName = str | PathLike[str]
 T = TypeVar("T", Readings, Prices)
 
@@ -139,6 +143,21 @@ class Source(Generic[T]):
             f"{fault}\nIt has {len(content):,} bytes and sha256 {sha256(content)[:8]}..., the original {known.bytes:,} "
             f"and {known.sha256[:8]}...\nMove it away and fetch the original: {_command(known, status)}{alternative}"
         )
+
+
+def data_folder(folder: PathOrName | None = None) -> tuple[Path, str]:
+    """Return the folder of the data files, and who named it: "caller", the variable, or "" for the cache."""
+    if folder is not None:
+        return Path(folder).expanduser(), "caller"
+    if from_environment := os.environ.get(VARIABLE):
+        return Path(from_environment).expanduser(), VARIABLE
+    return cache_folder(), ""
+
+
+def cache_folder() -> Path:
+    """Return softbandit's folder in the operating system's cache for the user."""
+    variable, default = CACHES.get(sys.platform, ("XDG_CACHE_HOME", ".cache"))
+    return Path(os.environ.get(variable) or Path.home() / default) / "softbandit"
 
 
 def sha256(content: bytes) -> str:
