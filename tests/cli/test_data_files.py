@@ -7,7 +7,7 @@ from typer.testing import CliRunner
 
 from softbandit.cli import app
 from softbandit.data import KNOWN
-from softbandit.data.folders import cache_folder
+from softbandit.data.sources import cache_folder
 
 pytestmark = pytest.mark.usefixtures("empty_cache")
 

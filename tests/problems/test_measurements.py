@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from softbandit_tests.data_files import random_readings, write_mat
+from softbandit_tests.data_files import random_readings, write_csv, write_mat
 
 import softbandit as sb
 from softbandit.data import simulated_office, sp500_panel
@@ -103,3 +103,20 @@ def test_a_constant_sensor_is_refused_by_the_correlation_kernel_only(tmp_path):
 def test_invalid_settings_of_data_problems_are_refused(case, bad):
     with pytest.raises(sb.ArgumentError, match="expected.*got"):
         case[0](**{"data": "stand-in", **bad})
+
+
+def test_four_stocks_of_the_stand_in_reach_the_default_threshold_of_100():
+    """JNJ, GE, HD and UNH; at B / 2, the paper's other description of h, PEP joins them."""
+    problem, panel = sb.problems.stocks("stand-in"), sp500_panel()
+    feasible = {panel.tickers[i] for i in np.flatnonzero(problem.cost <= 0)}
+    assert feasible == {"JNJ", "GE", "HD", "UNH"}
+    half = sb.problems.stocks("stand-in", threshold=panel.values.mean(axis=0).max() / 2)
+    assert {panel.tickers[i] for i in np.flatnonzero(half.cost <= 0)} == feasible | {"PEP"}
+
+
+@pytest.mark.parametrize(("scale", "h"), [(1, 22.5), (4, 100.0), (30, 675.0)])
+def test_the_default_threshold_is_half_the_largest_mean_if_100_does_not_separate_the_stocks(tmp_path, scale, h):
+    """Means of 15 and 45 times the scale: 100 is above both, between them, and below both."""
+    rows = [("2020-01-02", 10 * scale, 50 * scale), ("2020-01-03", 20 * scale, 40 * scale)]
+    problem = sb.problems.stocks(path=write_csv(tmp_path / "a.csv", rows))
+    np.testing.assert_allclose(problem.cost * 45 * scale, [h - 15 * scale, h - 45 * scale])

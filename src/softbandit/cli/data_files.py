@@ -9,9 +9,8 @@ from rich.text import Text
 
 from softbandit import validation
 from softbandit.cli.shared import console, messages, progress_bar
-from softbandit.data.catalogue import KNOWN
 from softbandit.data.download import fetch as download
-from softbandit.data.sources import ABSENT, SOURCES, Status
+from softbandit.data.sources import ABSENT, KNOWN, SOURCES, Status
 
 data = typer.Typer(add_completion=False)
 

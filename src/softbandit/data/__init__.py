@@ -3,11 +3,9 @@
 Downloads are in `softbandit.data.download`, which is not imported here because it loads the network modules.
 """
 
-from softbandit.data.catalogue import KNOWN, Known
 from softbandit.data.loaders import Prices, Readings, load_prices, load_sensors
-from softbandit.data.office_simulation import simulated_office
-from softbandit.data.sources import SENSORS, STOCKS, Origin, Source, identify
-from softbandit.data.sp500 import sp500_panel
+from softbandit.data.sources import KNOWN, SENSORS, STOCKS, Known, Origin, Source, identify
+from softbandit.data.stand_ins import simulated_office, sp500_panel
 
 __all__ = [
     "KNOWN",

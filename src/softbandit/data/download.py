@@ -11,10 +11,8 @@ from pathlib import Path
 
 from softbandit import validation
 from softbandit.atomic_write import replacing
-from softbandit.data.catalogue import KNOWN, Known
-from softbandit.data.folders import data_folder
 from softbandit.data.loaders import read_bytes
-from softbandit.data.sources import sha256
+from softbandit.data.sources import KNOWN, Known, data_folder, sha256
 from softbandit.errors import ChecksumError, DataError, DiskFullError, FetchError, MovedError, OfflineError
 
 Progress = Callable[[int, int], None]  # called with the bytes so far and the bytes in total
@@ -30,9 +28,11 @@ def fetch(what: str | Known, folder: str | PathLike[str] | None = None, progress
     the next call resumes from there. `progress` is called with the bytes so far and in total.
     """
     known = what if isinstance(what, Known) else validation.named("data", what, KNOWN)
-    target = data_folder(folder).path / known.file
+    target = data_folder(folder)[0] / known.file
     if target.exists():
-        _check_existing(known, target)
+        if sha256(read_bytes(target)) != known.sha256:
+            fault = f"{target} exists and is another file. It was not changed: move it away, then fetch again."
+            raise _error(DataError, known, target, fault)
         return target
     part = target.with_name(f"{target.name}.part")
     with _disk_errors(known, target):
@@ -44,43 +44,26 @@ def fetch(what: str | Known, folder: str | PathLike[str] | None = None, progress
         part.unlink()
         got = f"{len(content):,} bytes with sha256 {sha256(content)[:8]}..."
         fault = f"the download is another file, {got} It was removed; try again, or look at {known.page}"
-        raise ChecksumError(f"{known.name}: {fault}\n{known.by_hand(target.parent)}")
+        raise _error(ChecksumError, known, target, fault)
     with _disk_errors(known, target), replacing(target) as file:
         file.write(content)
     part.unlink()
     return target
 
 
-def _check_existing(known: Known, target: Path) -> None:
-    if sha256(read_bytes(target)) != known.sha256:
-        fault = f"{target} exists and is another file. It was not changed: move it away, then fetch again."
-        raise DataError(f"{known.name}: {fault}\n{known.by_hand(target.parent)}")
-
-
 def _download(known: Known, part: Path, progress: Progress) -> None:
     """Download the rest of the file to `part`. Stop at the first chunk beyond its known size."""
     offset = _size(part) if _size(part) < known.bytes else 0
-    with _network_errors(known, part):
-        response = _request(known.address, offset)
-    done = offset if response.status == PARTIAL_CONTENT else 0  # a server that cannot resume sends the whole file
-    with response, _disk_errors(known, part), part.open("ab" if done else "wb") as file:
+    with _network_errors(known, part), _request(known.address, offset) as response:
+        done = offset if response.status == PARTIAL_CONTENT else 0  # a server that cannot resume sends the whole file
         progress(done, known.bytes)
-        for chunk in _chunks(known, part, response):
-            file.write(chunk)
-            file.flush()
+        while done <= known.bytes and (chunk := response.read(CHUNK)):
+            with _disk_errors(known, part), part.open("ab" if done else "wb") as file:
+                file.write(chunk)
             done += len(chunk)
             progress(done, known.bytes)
-            if done > known.bytes:
-                break
-    if done < known.bytes:
-        fault = f"the connection broke after {done:,} of {known.bytes:,} bytes"
-        raise OfflineError(_connection_message(known, part, fault))
-
-
-def _chunks(known: Known, part: Path, response: http.client.HTTPResponse) -> Iterator[bytes]:
-    with _network_errors(known, part):
-        while chunk := response.read(CHUNK):
-            yield chunk
+        if done < known.bytes:
+            raise ConnectionError(f"the connection broke after {done:,} of {known.bytes:,} bytes")
 
 
 def _request(address: str, offset: int) -> http.client.HTTPResponse:
@@ -102,20 +85,19 @@ def _network_errors(known: Known, part: Path) -> Iterator[None]:
     """Raise errors of the network as FetchError or one of its subclasses."""
     try:
         yield
+    except FetchError:  # from the disk, inside the same block
+        raise
     except urllib.error.HTTPError as error:
         error.close()
-        kind = MovedError if error.code in NOT_FOUND else FetchError
-        fault = "It has moved or is gone" if error.code in NOT_FOUND else "Try again later"
+        gone = error.code in NOT_FOUND
+        fault = "It has moved or is gone" if gone else "Try again later"
         answer = f"{known.address} answered {error.code} {error.reason}. {fault}; {known.page} may say more."
-        raise kind(f"{known.name}: {answer}\n{known.by_hand(part.parent)}") from None
+        raise _error(MovedError if gone else FetchError, known, part, answer) from None
     except (OSError, http.client.HTTPException) as error:
-        cause = getattr(error, "reason", error)
-        raise OfflineError(_connection_message(known, part, f"no connection to the server ({cause})")) from error
-
-
-def _connection_message(known: Known, part: Path, fault: str) -> str:
-    kept = f" The first {_size(part):,} bytes are kept, and fetching again resumes from there." if _size(part) else ""
-    return f"{known.name}: {fault}. Are you online?{kept}\n{known.by_hand(part.parent)}"
+        size = _size(part)
+        kept = f" The first {size:,} bytes are kept, and fetching again resumes from there." if size else ""
+        fault = f"the download failed ({getattr(error, 'reason', error)}). Are you online?{kept}"
+        raise _error(OfflineError, known, part, fault) from error
 
 
 @contextlib.contextmanager
@@ -123,15 +105,16 @@ def _disk_errors(known: Known, target: Path) -> Iterator[None]:
     """Raise errors of the disk as DiskFullError or FetchError."""
     try:
         yield
-    except FetchError:  # from the network, inside the same block
-        raise
     except OSError as error:
         cause = error.__cause__ if isinstance(error.__cause__, OSError) else error
         full = cause.errno in (errno.ENOSPC, errno.EDQUOT)
-        fault = f"no room for {known.bytes:,} bytes" if full else str(cause.strerror or cause)
-        message = f"{known.name}: {target} could not be written: {fault}. Name another folder, or make room there."
-        kind = DiskFullError if full else FetchError
-        raise kind(f"{message}\n{known.by_hand(target.parent)}") from error
+        reason = f"no room for {known.bytes:,} bytes" if full else cause.strerror or cause
+        fault = f"{target} could not be written: {reason}. Name another folder, or make room there."
+        raise _error(DiskFullError if full else FetchError, known, target, fault) from error
+
+
+def _error(kind: type[DataError], known: Known, file: Path, fault: str) -> DataError:
+    return kind(f"{known.name}: {fault}\n{known.by_hand(file.parent)}")
 
 
 def _size(path: Path) -> int:

@@ -4,7 +4,6 @@ import csv
 import datetime
 import io
 import math
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from os import PathLike
@@ -16,7 +15,6 @@ from softbandit.backend.shapes import Floats
 from softbandit.errors import DataError, Description
 
 MAT_HEADER = b"MATLAB 5.0 MAT-file"
-ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 LAYOUT = "Expected is a struct `data` with train.sensordata, test.sensordata (samples x sensors) and coords."
 COLUMNS = "Expected is a column Date, then one column of prices per stock."
 
@@ -65,15 +63,10 @@ def read_bytes(path: str | PathLike[str]) -> bytes:
         raise DataError(f"{path} could not be read: {error.strerror or error}.") from error
 
 
-# -- Sensors --
-
-
 def parse_sensors(content: bytes, file: str) -> Readings:
     """Parse the content of a MATLAB file; `file` is its name in error messages."""
     struct = _load_struct(content, file)
-    train = _matrix(struct, ("train", "sensordata"), file)
-    test = _matrix(struct, ("test", "sensordata"), file)
-    coords = _matrix(struct, ("coords",), file)
+    train, test, coords = (_matrix(struct, field, file) for field in ("train.sensordata", "test.sensordata", "coords"))
     n = train.shape[1]
     if test.shape[1] != n:
         raise DataError.of(f"{file}, data.test.sensordata", f"{n} sensors, as in train", test.shape[1], LAYOUT)
@@ -103,10 +96,10 @@ def _load_struct(content: bytes, file: str) -> dict[str, object]:
     return struct
 
 
-def _matrix(struct: object, names: tuple[str, ...], file: str) -> Floats:
-    """Return the matrix at data.names[0].names[1]..."""
+def _matrix(struct: object, path: str, file: str) -> Floats:
+    """Return the matrix at that path in the struct `data`, such as "train.sensordata"."""
     field, value = "data", struct
-    for name in names:
+    for name in path.split("."):
         if not isinstance(value, dict) or name not in value:
             fields = sorted(value) if isinstance(value, dict) else type(value).__name__
             raise DataError.of(f"{file}, {field}", f"a field {name!r}", Description(f"{fields}"), LAYOUT)
@@ -122,9 +115,6 @@ def _matrix(struct: object, names: tuple[str, ...], file: str) -> Floats:
     return matrix
 
 
-# -- Prices --
-
-
 def parse_prices(content: bytes, file: str) -> Prices:
     """Parse the content of a CSV file; `file` is its name in error messages."""
     rows = _csv_rows(content, file)
@@ -136,7 +126,7 @@ def parse_prices(content: bytes, file: str) -> Prices:
         if len(cells) != len(tickers):
             remedy = "The file is truncated, or a separator is missing there."
             raise DataError.of(line, f"{len(tickers) + 1} cells", 1 + len(cells), remedy)
-        dates.append(_parse_date(date, dates[-1] if dates else "", line))
+        dates.append(_parse_date(date, dates[-1] if dates else "", f"{line}, column Date"))
         values.append([_parse_price(cell, f"{line}, column {name}") for cell, name in zip(cells, tickers, strict=True)])
     if len(dates) < 2:
         raise DataError.of(file, "at least 2 days of prices", len(dates), COLUMNS)
@@ -165,17 +155,15 @@ def _parse_header(header: list[str], file: str) -> tuple[str, ...]:
     return tickers
 
 
-def _parse_date(text: str, previous: str, line: str) -> str:
+def _parse_date(text: str, previous: str, cell: str) -> str:
     """Check that the text is an ISO date after the previous one. ISO dates sort as text."""
     try:
-        if not ISO_DATE.fullmatch(text):
+        if datetime.date.fromisoformat(text).isoformat() != text:  # another ISO form, such as 2016-W01-1
             raise ValueError
-        datetime.date.fromisoformat(text)
     except ValueError:
-        raise DataError.of(f"{line}, column Date", "a date like 2016-01-04", text, "Use ISO dates.") from None
+        raise DataError.of(cell, "a date like 2016-01-04", text, "Use ISO dates.") from None
     if text <= previous:
-        remedy = "Sort the rows by date, one row per day."
-        raise DataError.of(f"{line}, column Date", f"a day after {previous}", text, remedy)
+        raise DataError.of(cell, f"a day after {previous}", text, "Sort the rows by date, one row per day.")
     return text
 
 

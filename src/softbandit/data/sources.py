@@ -1,8 +1,14 @@
-"""The choice of data for a problem: the original if it is there, the user's own file, or a stand-in."""
+"""The paper's two data sets, and the choice of data for a problem.
+
+That is the original file if it is there, the user's own file, or a stand-in. The original is in the
+folder that the caller names, else SOFTBANDIT_DATA, else the user's cache. A named folder must contain it.
+"""
 
 import difflib
 import hashlib
+import os
 import shlex
+import sys
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from os import PathLike
@@ -12,17 +18,46 @@ from typing import Generic, NamedTuple, TypeVar
 import numpy as np
 
 from softbandit import validation
-from softbandit.data.catalogue import KNOWN, Known
-from softbandit.data.folders import VARIABLE, DataFolder, data_folder
 from softbandit.data.loaders import Prices, Readings, parse_prices, parse_sensors, read_bytes
-from softbandit.data.office_simulation import simulated_office
-from softbandit.data.sp500 import sp500_panel
+from softbandit.data.stand_ins import simulated_office, sp500_panel
 from softbandit.errors import ArgumentError, DataError
 
 ORIGINAL, STAND_IN, OWN_FILE = "original", "stand-in", "own file"
 OK, DIFFERS, ABSENT = "ok", "differs", "absent"
+VARIABLE = "SOFTBANDIT_DATA"
+CACHES = {"darwin": ("", "Library/Caches"), "win32": ("LOCALAPPDATA", "AppData/Local")}  # variable, default in home
 PathOrName = str | PathLike[str]
 T = TypeVar("T", Readings, Prices)
+
+_PUBLISHED = (
+    "https://raw.githubusercontent.com/sayakrc/Bayesian-Optimization-under-Heavy-tailed-Payoffs/"
+    "30196d5c9eca766ca87afec517be98cf76c961a5/"
+)  # the code published with Chowdhury & Gopalan (2019), at one commit
+_LICENCE = "published without a licence to redistribute it, so it is downloaded from its address and never shipped"
+
+
+@dataclass(frozen=True)
+class Known:
+    """A data file, identified by its sha256."""
+
+    name: str
+    file: str
+    sha256: str
+    bytes: int
+    address: str  # of the file itself
+    page: str  # that describes it
+    title: str
+    about: str
+    licence: str = _LICENCE
+
+    def by_hand(self, folder: Path) -> str:
+        """Return instructions for putting the file in a folder without this library."""
+        return (
+            "To place it by hand:\n"
+            f"  download  {self.address}\n"
+            f"  save as   {folder / self.file}\n"
+            f"  sha256    {self.sha256}"
+        )
 
 
 @dataclass(frozen=True)
@@ -40,7 +75,7 @@ class Status(NamedTuple):
     """The path at which the original is expected, and whether it is there."""
 
     file: Path
-    named_by: str  # as in DataFolder
+    named_by: str  # as in data_folder
     checked: str  # OK, DIFFERS or ABSENT
 
 
@@ -65,10 +100,10 @@ class Source(Generic[T]):
             return self._parsed(read_bytes(path), str(path), OWN_FILE, f"own file {Path(path).name}")
         if data == STAND_IN:
             return self._build_stand_in()
-        folder = data_folder(None if data == ORIGINAL else data)
-        if not folder.named_by and data != ORIGINAL and not (folder.path / self.known.file).exists():
+        status = self.status(None if data == ORIGINAL else data)
+        if status.checked == ABSENT and not status.named_by and data != ORIGINAL:
             return self._build_stand_in()
-        return self._load_original(folder)
+        return self._load_original(status)
 
     def status(self, folder: PathOrName | None = None) -> Status:
         """Return whether the original is in the folder, by default the one that it is read from."""
@@ -83,67 +118,104 @@ class Source(Generic[T]):
         digest = sha256(b"".join(np.ascontiguousarray(a, dtype="<f8").tobytes() for a in values.arrays))
         return values, Origin(self.known.name, STAND_IN, None, digest, f"stand-in: {self.stand_in_title}")
 
-    def _load_original(self, folder: DataFolder) -> tuple[T, Origin]:
-        known, file = self.known, folder.path / self.known.file
-        if not file.exists():
-            raise _missing(known, folder)
-        content = read_bytes(file)
-        if sha256(content) != known.sha256:
-            raise self._not_the_original(content, folder)
-        return self._parsed(content, str(file), ORIGINAL, f"{known.title}, {known.file}")
+    def _load_original(self, status: Status) -> tuple[T, Origin]:
+        if status.checked == ABSENT:
+            raise _missing(self.known, status)
+        content = read_bytes(status.file)
+        if status.checked == DIFFERS:
+            raise self._not_the_original(content, status)
+        return self._parsed(content, str(status.file), ORIGINAL, f"{self.known.title}, {self.known.file}")
 
     def _parsed(self, content: bytes, path: str, kind: str, title: str) -> tuple[T, Origin]:
         digest = sha256(content)
         return self.parse(content, path), Origin(self.known.name, kind, path, digest, f"{title} sha256 {digest[:8]}...")
 
-    def _not_the_original(self, content: bytes, folder: DataFolder) -> DataError:
+    def _not_the_original(self, content: bytes, status: Status) -> DataError:
         """Return the error for a file that has the original's name but not its sha256."""
-        known, file = self.known, folder.path / self.known.file
+        known, file = self.known, str(status.file)
         try:
-            self.parse(content, str(file))
+            self.parse(content, file)
             fault = f"{file} is another file than the original {known.file} ({known.about})."
-            alternative = f"\nor use it as a file of your own: softbandit.problems.{known.name}(path={str(file)!r})"
+            alternative = f"\nor use it as a file of your own: softbandit.problems.{known.name}(path={file!r})"
         except DataError as error:
             fault, alternative = str(error), ""
         return DataError(
             f"{fault}\nIt has {len(content):,} bytes and sha256 {sha256(content)[:8]}..., the original {known.bytes:,} "
-            f"and {known.sha256[:8]}...\nMove it away and fetch the original: {_command(known, folder)}{alternative}"
+            f"and {known.sha256[:8]}...\nMove it away and fetch the original: {_command(known, status)}{alternative}"
         )
+
+
+def data_folder(folder: PathOrName | None = None) -> tuple[Path, str]:
+    """Return the folder of the data files, and who named it: "caller", the variable, or "" for the cache."""
+    if folder is not None:
+        return Path(folder).expanduser(), "caller"
+    if from_environment := os.environ.get(VARIABLE):
+        return Path(from_environment).expanduser(), VARIABLE
+    return cache_folder(), ""
+
+
+def cache_folder() -> Path:
+    """Return softbandit's folder in the operating system's cache for the user."""
+    variable, default = CACHES.get(sys.platform, ("XDG_CACHE_HOME", ".cache"))
+    return Path(os.environ.get(variable) or Path.home() / default) / "softbandit"
 
 
 def sha256(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def _missing(known: Known, folder: DataFolder) -> DataError:
+def _missing(known: Known, status: Status) -> DataError:
     """Return the error for an original that is not in the folder."""
-    from_environment = folder.named_by == VARIABLE
-    fault = f"{known.name}: {known.file} is not in {folder.path}" + (f" ({VARIABLE})." if from_environment else ".")
-    if not folder.path.exists():
+    folder, from_environment = status.file.parent, status.named_by == VARIABLE
+    fault = f"{known.name}: {known.file} is not in {folder}" + (f" ({VARIABLE})." if from_environment else ".")
+    if not folder.exists():
         fault += " There is no such folder."
-    close = difflib.get_close_matches(folder.path.name, (ORIGINAL, STAND_IN), n=1)
-    if folder.named_by == "caller" and close:
+    close = difflib.get_close_matches(folder.name, (ORIGINAL, STAND_IN), n=1)
+    if status.named_by == "caller" and close:
         fault += f" Did you mean {close[0]!r}?"
     remedy = f"unset {VARIABLE}" if from_environment else f"pass {STAND_IN!r} instead of a folder"
-    return DataError(
-        f"{fault}\nFetch it with: {_command(known, folder)}\n{known.by_hand(folder.path)}\n"
-        f"To use the stand-in, {remedy}."
-    )
+    fetch = f"Fetch it with: {_command(known, status)}"
+    return DataError(f"{fault}\n{fetch}\n{known.by_hand(folder)}\nTo use the stand-in, {remedy}.")
 
 
-def _command(known: Known, folder: DataFolder) -> str:
+def _command(known: Known, status: Status) -> str:
     """Return the shell command that downloads the file to the folder."""
-    to = f" --to {shlex.quote(str(folder.path))}" if folder.named_by == "caller" else ""
+    to = f" --to {shlex.quote(str(status.file.parent))}" if status.named_by == "caller" else ""
     return f"softbandit data fetch {known.name}{to}"
 
 
 SENSORS: Source[Readings] = Source(
-    KNOWN["sensors"], parse_sensors, simulated_office, "simulated office of 41 sensors, seed 0"
+    Known(
+        name="sensors",
+        file="iw_data_all.mat",
+        sha256="3d87e03ae8bc9e3f0a4abeb57c64933c7d3dee7476ac5c4f6ca28b4efc357c15",
+        bytes=286816,
+        address=_PUBLISHED + "iw_data_all.mat",
+        page="http://www.cs.cmu.edu/~guestrin/Class/10708-F08/projects/",
+        title="CMU light sensors",
+        about="601 train and 192 test readings of 41 light sensors, CMU Intelligent Workplace, November 2005",
+    ),
+    parse_sensors,
+    simulated_office,
+    "simulated office of 41 sensors, seed 0",
 )
 STOCKS: Source[Prices] = Source(
-    KNOWN["stocks"], parse_prices, sp500_panel, "skfolio sp500_dataset, 20 stocks, 2016-01-04 to 2019-04-10"
+    Known(
+        name="stocks",
+        file="fin.csv",
+        sha256="e9f7d7c3a0ad4ada75e5b8fa3830c77ed0579232b45837438c671d83b1818199",
+        bytes=333618,
+        address=_PUBLISHED + "fin.csv",
+        page="https://github.com/sayakrc/Bayesian-Optimization-under-Heavy-tailed-Payoffs",
+        title="prices of 29 stocks",
+        about="adjusted closing prices of 29 stocks on 823 days, 2016-01-04 to 2019-04-10",
+    ),
+    parse_prices,
+    sp500_panel,
+    "skfolio sp500_dataset, 20 stocks, 2016-01-04 to 2019-04-10",
 )
 SOURCES: dict[str, Source[Readings] | Source[Prices]] = {"sensors": SENSORS, "stocks": STOCKS}
+KNOWN: dict[str, Known] = {name: source.known for name, source in SOURCES.items()}
 
 
 def identify(name: str, data: PathOrName | None = None, path: PathOrName | None = None) -> dict[str, str | None]:

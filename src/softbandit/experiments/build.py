@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from softbandit import validation
+from softbandit import problems, validation
 from softbandit.baselines import POLICIES, make
 from softbandit.baselines.safe_seed import Seeded
 from softbandit.errors import ArgumentError, Description, SafeSeedError, SoftbanditError
@@ -27,7 +27,6 @@ from softbandit.model import explorations
 from softbandit.model.widths import checked_confidence
 from softbandit.policies.base import Policy
 from softbandit.policies.dual_settings import dual_cap, inverse_step
-from softbandit.problems import registry
 from softbandit.problems.problem import Problem
 
 LAWS = {
@@ -42,9 +41,8 @@ def build_problem(spec: Settings, point: Settings, seed: int | None = None, data
     """Build the problem at a point of the grid; kinds without a seed or data ignore these arguments."""
     settings = {**spec, **{key.removeprefix(PROBLEM): v for key, v in point.items() if key.startswith(PROBLEM)}}
     kind = str(settings.pop("kind"))
-    validation.named("problem", kind, registry.PROBLEMS)
     for key, value in (("seed", seed), ("data", data)):
-        if value is not None and key in registry.accepted(kind):
+        if key in problems.accepted(kind) and value is not None:
             settings.setdefault(key, value)
     return cached_problem(kind, json.dumps(_without_defaults(settings), sort_keys=True))
 
@@ -52,7 +50,7 @@ def build_problem(spec: Settings, point: Settings, seed: int | None = None, data
 @lru_cache(maxsize=64)
 def cached_problem(kind: str, settings: str) -> Problem:
     """Build a problem once for all policies: some take seconds."""
-    return registry.make(kind, **json.loads(settings))
+    return problems.make(kind, **json.loads(settings))
 
 
 def build_policy(

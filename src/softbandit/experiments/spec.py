@@ -43,7 +43,7 @@ from softbandit import validation
 from softbandit.baselines import POLICIES
 from softbandit.errors import ArgumentError, Description, FileError
 from softbandit.experiments.tables import METRICS, label
-from softbandit.problems.registry import PROBLEMS
+from softbandit.problems import PROBLEMS
 
 Settings: TypeAlias = Mapping[str, object]
 """A TOML table."""

@@ -1,16 +1,13 @@
 """Cloud configuration: the number of replicas, their size, and the number of requests that each runs at once.
 
 A request needs `work` seconds of a core and `wait` seconds of something else (a disk, a database).
-A replica runs at most k requests at once on its c cores. With k in progress, each gets min(1, c / k)
-of a core, so that it takes
+If a replica runs k requests on its c cores, each gets min(1, c / k) of a core, so that it takes
 
     wait + work max(1, k / c)  seconds on average.
 
 The slots of all replicas serve one line: an M/M/s queue with s = replicas x k servers of that mean
-service time. This is the time in a full replica, the case that matters. A replica with fewer
-requests in progress would be faster; a separate line per replica would be slower. A replica completes
-at most k / (wait + work) and at most c / work requests per second. So with too few slots requests
-queue while cores are idle, and with too many all of them are slow.
+service time. With too few slots requests queue while cores are idle, and with too many all of them
+are slow.
 """
 
 import itertools
@@ -70,10 +67,7 @@ def cloud(
     windows per arm, drawn with `seed`. A mean of N Bernoulli variables is 1 / (2 sqrt(N))-sub-Gaussian;
     `noise` is the larger of that and the scale of the table. The bounds are the norms of the functions.
 
-    With the defaults, the work that arrives needs 4 cores. The cheapest configuration is overloaded.
-    The cheapest that is late for at most 5% has 5 replicas of 1.5 cores with 3 requests each, for
-    0.475 dollars. The optimum costs 0.450: 3 replicas of 2 cores with 6 requests each (12.2% late)
-    in a quarter of the windows, 4 replicas of 2 cores with 3 requests each (2.6% late) in the others.
+    With the defaults the best single configuration costs 0.475, and the optimal mixture of two 0.450.
 
     >>> problem = cloud()
     >>> problem.arms.shape, round(problem.slater, 3)
@@ -90,38 +84,20 @@ def cloud(
     if margin <= 0:
         got, remedy = Description(f"{late.min():.3g} at best"), "Lower the rate or the work, or raise the limit."
         raise InfeasibleError.of("cloud", f"a configuration that is late for less than {allowed:g}", got, remedy)
-    arms, law = _scale_logs(raw), _window_noise(price, late, N, seed)
+    logs, law = np.log(raw), _window_noise(price, late, N, seed)
+    arms = (logs - logs.min(axis=0)) / np.ptp(logs, axis=0)
     phi = features(KERNEL, arms)
-    return Problem(
-        arms=arms,
-        kernel=KERNEL,
-        reward=reward,
-        cost=cost,
-        noise=max(1 / (2 * math.sqrt(N)), law.sub_gaussian()),
-        reward_bound=norm_on_arms(phi, reward)[0],
-        cost_bound=norm_on_arms(phi, cost)[0],
-        slater=margin,
-        name=f"cloud({rate:g} requests/s, limit {limit:g} s)",
-        law=law,
-        source="simulated: M/M/s queue",
-    )
+    B, G = (norm_on_arms(phi, values)[0] for values in (reward, cost))
+    noise = max(1 / (2 * math.sqrt(N)), law.sub_gaussian())
+    name, source = f"cloud({rate:g} requests/s, limit {limit:g} s)", "simulated: M/M/s queue"
+    return Problem(arms, KERNEL, reward, cost, noise, B, G, margin, name, law=law, source=source)
 
 
 def _late_shares(raw: Floats, rate: float, limit: float, work: float, wait: float) -> Floats:
     """Return the share of requests over the limit in each configuration."""
     work, wait = validation.positive("work", work), validation.nonnegative("wait", wait)
-    shares = []
-    for replicas, cores, concurrency in raw.tolist():
-        service = wait + work * max(1.0, concurrency / cores)
-        shares.append(late_share(limit, int(replicas * concurrency), rate, service))
-    return np.array(shares)
-
-
-def _scale_logs(raw: Floats) -> Floats:
-    """Return the logarithms, each column scaled to [0, 1]."""
-    logs = np.log(raw)
-    low, high = logs.min(axis=0), logs.max(axis=0)
-    return np.asarray((logs - low) / (high - low))
+    queues = [(int(n * k), wait + work * max(1.0, k / c)) for n, c, k in raw.tolist()]
+    return np.array([late_share(limit, slots, rate, service) for slots, service in queues])
 
 
 def _window_noise(price: Floats, late: Floats, requests: int, seed: int) -> ResampledNoise:

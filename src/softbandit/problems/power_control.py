@@ -52,8 +52,7 @@ def wireless(
     radio saves the whole budget, so that is Slater's margin.
 
     With any power allowed, the optimum is water-filling: p(h) = w - 1 / h, clipped to [0, 1], with
-    w such that the budget is spent. With the defaults that gives 1.285 bits, and is silent in the
-    two worst states; the grid of powers gives 1.2846, and the same power in all states 1.127.
+    w such that the budget is spent. With the defaults that gives 1.285 bits, and the grid 1.2846.
 
     >>> problem = wireless()
     >>> problem.arms.shape, problem.slater
@@ -69,17 +68,6 @@ def wireless(
     arms = np.stack([np.linspace(0, 1, len(h))[state], p[level]], axis=1)
     reward, cost = np.log2(1 + h[state] * p[level]), p[level] - budget
     phi = features(KERNEL, arms)
-    return Problem(
-        arms=arms,
-        kernel=KERNEL,
-        reward=reward,
-        cost=cost,
-        noise=noise,
-        reward_bound=norm_on_arms(phi, reward)[0],
-        cost_bound=norm_on_arms(phi, cost)[0],
-        slater=budget,
-        name=f"wireless({len(h)} states, budget {budget:g})",
-        contexts=state,
-        law=noise_law,
-        source="simulated: Rayleigh fading",
-    )
+    B, G = (norm_on_arms(phi, values)[0] for values in (reward, cost))
+    name, source = f"wireless({len(h)} states, budget {budget:g})", "simulated: Rayleigh fading"
+    return Problem(arms, KERNEL, reward, cost, noise, B, G, budget, name, contexts=state, law=noise_law, source=source)

@@ -5,7 +5,7 @@ import math
 from softbandit import validation
 
 
-def erlang_c(servers: int, load: float) -> float:
+def erlang_c(s: int, a: float) -> float:
     """Return C(s, a) = s B / (s - a (1 - B)), the share of arrivals that find all s servers busy.
 
     a = lambda / mu is the load, and B = B_s the Erlang B formula: B_0 = 1, B_n = a B_{n-1} / (n + a B_{n-1}).
@@ -15,7 +15,6 @@ def erlang_c(servers: int, load: float) -> float:
     >>> round(erlang_c(2, 1.0), 12)
     0.333333333333
     """
-    s, a = validation.whole("servers", servers, least=1), validation.positive("load", load)
     if a >= s:
         return 1.0
     B = 1.0

@@ -92,8 +92,7 @@ class SpaceProblem(BaseProblem):
     @property
     def cost(self) -> Floats:
         """g at the candidates: (n,) with one constraint, else (n, m)."""
-        costs: Floats = drop_single(self.costs)
-        return costs
+        return np.asarray(drop_single(self.costs))
 
     @cached_property
     def best_value(self) -> float:
@@ -170,9 +169,8 @@ def _lagrangian(function: Function, space: Domain, phi: Floats) -> Objective:
     def slope(X: Floats) -> tuple[Floats, Floats]:
         low, high = np.maximum(X - step, space.lower), np.minimum(X + step, space.upper)
         columns = []
-        for j in range(space.dimension):
-            up, down = X.copy(), X.copy()
-            up[:, j], down[:, j] = high[:, j], low[:, j]
+        for j, along in enumerate(np.eye(space.dimension, dtype=bool)):
+            up, down = np.where(along, high, X), np.where(along, low, X)
             columns.append((value(up) - value(down)) / (high[:, j] - low[:, j]))
         return value(X), np.stack(columns, axis=1)
 

@@ -1,7 +1,6 @@
 """Synthetic functions of known norm, as in the paper's simulations."""
 
 from collections.abc import Callable
-from typing import TypeVar
 
 import numpy as np
 
@@ -16,7 +15,7 @@ from softbandit.problems.problem import Problem
 from softbandit.problems.space_problem import SpaceProblem
 from softbandit.theory.optimum import largest_margin
 
-T = TypeVar("T")
+Draw = tuple[tuple[Floats, Floats], float]  # two arrays that define the functions, and their Slater margin
 LEAST_SLATER = 0.1
 REDRAWS = 1000
 PROBES = 4096  # points of a domain at which the Slater margin is computed
@@ -54,7 +53,7 @@ def rkhs(
     X = np.linspace(0, 1, n)[:, None] if d == 1 else rng.random((n, d))
     reward, B = _draw_function(k, X, p, rng)
 
-    def draw_costs() -> tuple[tuple[Floats, Floats], float]:
+    def draw_costs() -> Draw:
         values, norms = zip(*(_draw_function(k, X, p, rng) for _ in range(m)), strict=True)
         cost = np.stack(values, axis=1)
         return (cost, np.array(norms)), largest_margin(cost).margin
@@ -88,7 +87,7 @@ def rkhs_on(
     rng = np.random.default_rng(validation.whole("seed", seed, least=0))
     probes = space.at(rng.random((PROBES, space.dimension)))
 
-    def draw_coefficients() -> tuple[tuple[Floats, Floats], float]:
+    def draw_coefficients() -> Draw:
         centres = space.at(rng.random((p, space.dimension)))
         a = rng.uniform(-1, 1, (p, 1 + m))
         return (centres, a), largest_margin(k(probes, centres) @ a[:, 1:]).margin if m else 1.0
@@ -110,13 +109,12 @@ def _draw_function(kernel: Kernel, X: Floats, p: int, rng: np.random.Generator) 
     return kernel(X, centres) @ a, float(np.sqrt(a @ kernel(centres, centres) @ a))
 
 
-def _redraw_until_slater(maker: str, draw: Callable[[], tuple[T, float]]) -> tuple[T, float]:
+def _redraw_until_slater(maker: str, draw: Callable[[], Draw]) -> Draw:
     """Return the first draw with a Slater margin of at least 0.1, and the margin, capped at 1."""
     for _ in range(REDRAWS):
         drawn, margin = draw()
         if margin >= LEAST_SLATER:
             return drawn, min(margin, 1.0)
+    got = Description(f"none in {REDRAWS} draws")
     remedy = "Ask for fewer constraints, more coefficients or another seed."
-    raise InfeasibleError.of(
-        maker, f"a Slater margin of {LEAST_SLATER}", Description(f"none in {REDRAWS} draws"), remedy
-    )
+    raise InfeasibleError.of(maker, f"a Slater margin of {LEAST_SLATER}", got, remedy)

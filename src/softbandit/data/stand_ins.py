@@ -1,12 +1,13 @@
-"""The stand-in for the paper's light sensors: a simulated office."""
+"""The stand-ins for the paper's data: a simulated office, and prices from a data set that skfolio ships."""
 
 from typing import NamedTuple
 
 import numpy as np
 
 from softbandit import validation
-from softbandit.backend.shapes import Floats
-from softbandit.data.loaders import Readings
+from softbandit.backend.shapes import Bools, Floats
+from softbandit.data.loaders import Prices, Readings
+from softbandit.errors import MissingExtraError
 
 SENSORS = 41
 LENGTH, DEPTH = 60.0, 16.0  # of the floor, in metres; the windows are at depth 0
@@ -14,6 +15,21 @@ SUNRISE, SUNSET = 7.0, 17.25  # hours, a day in November
 CLEAR_MEMORY, DRIFT_MEMORY = 2 / 3, 2.0  # hours
 SKY, SUN, LAMP, SATURATION = 2400.0, 1800.0, 200.0, 1700.0  # counts; sky and sun at the window, lamp directly below it
 LAMP_REACH, LAMP_ON, LAMP_OFF = 6.0, 3.0, 1.0  # metres, then average hours
+
+
+def sp500_panel() -> Prices:
+    """Return daily prices of 20 stocks of the S&P 500, 2016-01-04 to 2019-04-10, from skfolio (BSD-3-Clause).
+
+    They are adjusted for splits and dividends up to a later date than the original, so stocks
+    that are in both differ in price level but not in daily returns.
+    """
+    try:
+        from skfolio.datasets import load_sp500_dataset
+    except ModuleNotFoundError:
+        raise MissingExtraError.of_extra("skfolio", "data") from None
+    panel = load_sp500_dataset().loc["2016-01-04":"2019-04-10"]
+    dates = tuple(day.date().isoformat() for day in panel.index)
+    return Prices(dates, tuple(panel.columns), np.array(panel, dtype=np.float64))
 
 
 class Floor(NamedTuple):
@@ -96,15 +112,14 @@ def _ornstein_uhlenbeck(hours: Floats, covariance: Floats, memory: float, rng: n
     return path
 
 
-def _switch_lamps(hours: Floats, zones: int, rng: np.random.Generator) -> Floats:
-    """Return 1 for a zone whose lamps are on and 0 for off, (samples, zones)."""
+def _switch_lamps(hours: Floats, zones: int, rng: np.random.Generator) -> Bools:
+    """Return whether the lamps of each zone are on, (samples, zones)."""
     step = hours[1] - hours[0]
     draws = rng.random((len(hours), zones))
-    on = np.zeros(draws.shape)
-    on[0] = draws[0] < LAMP_ON / (LAMP_ON + LAMP_OFF)
+    on = draws < LAMP_ON / (LAMP_ON + LAMP_OFF)  # right for the first sample; the others depend on the previous one
     for k in range(1, len(hours)):
         switched = draws[k] < step / np.where(on[k - 1], LAMP_ON, LAMP_OFF)
-        on[k] = np.where(switched, 1 - on[k - 1], on[k - 1])
+        on[k] = on[k - 1] ^ switched
     return on
 
 
