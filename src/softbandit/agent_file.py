@@ -141,13 +141,12 @@ def write(path: str | PathLike[str], header: Header, arrays: Arrays) -> None:
 
 def read(path: str | PathLike[str]) -> tuple[Header, Arrays]:
     """Return the header and the arrays of an archive, all of them read and checked for damage."""
-    target = Path(path)
-    if not target.is_file():
-        raise FileError(f"{target}: expected a saved agent, got no such file. Check the path.")
     try:
-        content = target.read_bytes()
+        content = Path(path).read_bytes()
+    except FileNotFoundError:
+        raise FileError(f"{path}: expected a saved agent, got no such file. Check the path.") from None
     except OSError as error:
-        raise FileError(f"{target} could not be read: {error}.") from error
+        raise FileError(f"{path} could not be read: {error}. Check the path.") from error
     try:
         with np.load(io.BytesIO(content), allow_pickle=False) as archive:
             arrays = {name: archive[name] for name in archive.files}
@@ -157,9 +156,9 @@ def read(path: str | PathLike[str]) -> tuple[Header, Arrays]:
         if header["version"] == VERSION:
             return Header(*(header[name] for name in Header._fields)), arrays
     except DAMAGE as error:
-        raise damaged(target, error) from error
+        raise damaged(path, error) from error
     got = Description(f"version {header['version']!r}")
-    raise FileError.of(str(target), f"version {VERSION}", got, "Load it with the softbandit that wrote it.")
+    raise FileError.of(str(path), f"version {VERSION}", got, "Load it with the softbandit that wrote it.")
 
 
 def damaged(path: str | PathLike[str], reason: object) -> FileError:

@@ -72,7 +72,7 @@ class Domain(ABC):
         return self.at(np.concatenate([bits, np.repeat(bits[:, -1:], self.dimension - varied, axis=1)], axis=1))
 
     def points(self, what: str, value: object) -> Floats:
-        """Return `value` as points of as many coordinates as the domain's, (n, d), or raise an error about `what`."""
+        """Return `value` as rows of d numbers, inside the domain or not, (n, d), or raise an error about `what`."""
         X = validation.points(what, value)
         if X.shape[1] != self.dimension:
             got = Description(f"shape {X.shape}")

@@ -64,8 +64,7 @@ def sweep(
         raise ArgumentError.of("runs", "at least one", dict(runs), "Pass {label: (policy, problem)}.")
     processes = validation.whole("jobs", cores() if jobs is None else jobs, least=1)
     numbers = trial_numbers(trials)
-    labels: list[str] = []
-    tasks: list[Callable[[], Trace]] = []
+    tasks: list[tuple[str, Callable[[], Trace]]] = []
     for label, (policy, problem) in runs.items():
         step, T = policy.stage(0).policy, round_count(policy, options.get("rounds"))
         chosen = choose_engine(engine, step, problem, len(numbers), T)
@@ -74,14 +73,13 @@ def sweep(
         size = validation.whole("block", max(1, min(BLOCK, fair)) if block is None else block, least=1)
         settings = {"seed": seed, "engine": chosen, **options}
         parts = [numbers[first : first + size] for first in range(0, len(numbers), size)]
-        labels += [label] * len(parts)
-        tasks += [partial(simulate, policy, problem, part, **settings) for part in parts]
+        tasks += [(label, partial(simulate, policy, problem, part, **settings)) for part in parts]
     traces: dict[int, Trace] = {}
-    for index, trace in run_all(operator.call, tasks, backend, processes):
+    for index, trace in run_all(operator.call, [call for _, call in tasks], backend, processes):
         traces[index] = trace
         if progress is not None:
             progress(len(traces), len(tasks))
-    return {run: _joined([traces[i] for i, label in enumerate(labels) if label == run]) for run in runs}
+    return {run: _joined([traces[i] for i, (label, _) in enumerate(tasks) if label == run]) for run in runs}
 
 
 def _joined(traces: Sequence[Trace]) -> Trace:

@@ -14,7 +14,6 @@ from softbandit.errors import ArgumentError, ClusterError, Description, MissingE
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
-Connection = AbstractContextManager[Any]
 
 RETRIES = 3  # of lost tasks
 WAIT = 10  # seconds for a cluster to answer
@@ -89,7 +88,7 @@ def _is_loss(error: BaseException) -> bool:
     return any(kind.__name__ in LOST for kind in kinds)
 
 
-def connection(backend: str) -> Callable[[], Connection]:
+def connection(backend: str) -> Callable[[], AbstractContextManager[None]]:
     """Return the context in which joblib reaches the workers; refuse an unknown backend."""
     scheme, _, address = backend.partition("://")
     if not (backend == "local" or (scheme in ("dask", "ray") and address)):
