@@ -1,5 +1,6 @@
 """The live agent: ask for a decision, tell what was observed, save and load."""
 
+import itertools
 import secrets
 import warnings
 from collections.abc import Sequence
@@ -9,7 +10,7 @@ from os import PathLike
 import numpy as np
 
 from softbandit import agent_file, validation
-from softbandit.agent_file import Arrays, Header, Json
+from softbandit.agent_file import Arrays, Header
 from softbandit.backend.random import POLICY, Draws, draw
 from softbandit.backend.shapes import ArmMask, Floats
 from softbandit.backend.vocabulary import drop_single
@@ -67,15 +68,11 @@ class Posterior:
 
     def _checked(self, points: object) -> Floats | None:
         """Return points of a continuous domain; None on finite arms, which need none."""
-        if not isinstance(self._arms, Domain):
-            if points is not None:
-                raise ArgumentError.of("points", "none, on finite arms", points, "Leave them out.")
-            return None
-        X = validation.points("points", points)
-        if X.shape[1] != self._arms.dimension:
-            got = Description(f"shape {X.shape}")
-            raise ArgumentError.of("points", f"rows of {self._arms.dimension} coordinates", got, "Check the shape.")
-        return X
+        if isinstance(self._arms, Domain):
+            return self._arms.points("points", points)
+        if points is not None:
+            raise ArgumentError.of("points", "none, on finite arms", points, "Leave them out.")
+        return None
 
 
 class Agent:
@@ -177,7 +174,7 @@ class Agent:
         step = self._stage.policy
         if not isinstance(step, CKB) or not step.continuous:
             raise ArgumentError.of("policy", "CKB on a continuous domain", step, "Pass it a Box or a Space.")
-        X = validation.points("points", points)
+        X = step.arms.points("points", points)
         return np.asarray(step.acquisitions(self._state, self._draws())[0].value(X))
 
     def _draws(self) -> Draws:
@@ -190,14 +187,11 @@ class Agent:
         arrays["told"] = np.array(sorted(self._told), dtype=np.int64)
         arrays |= {f"pivots{i}": factor.pivots for i, factor in enumerate(_factors(self._stage.policy))}
         settings: Arrays = {}
-        policy: Json = None
-        code = None
         try:
-            policy = agent_file.encode(self.policy, settings)
+            policy, code = agent_file.encode(self.policy, settings), None
         except agent_file.NotStorable as error:
-            settings, code = {}, str(error)
-        header = Header(seed=self.seed, round=self._round, identity=self._identity, policy=policy, code=code)
-        agent_file.write(path, header, arrays | settings)
+            policy, code, settings = None, str(error), {}
+        agent_file.write(path, Header(self.seed, self._round, self._identity, policy, code), arrays | settings)
 
     @classmethod
     def load(cls, path: str | PathLike[str], policy: Policy | None = None) -> "Agent":
@@ -207,16 +201,14 @@ class Agent:
         the file: pass it, built as it was.
         """
         header, arrays = agent_file.read(path)
+        if policy is None and header.policy is None:
+            got = Description(f"a policy with code of yours, {header.code}")
+            remedy = "Pass policy=, built as it was when the agent was saved."
+            raise FileError.of(str(path), "the policy's settings", got, remedy)
         try:
-            stored = agent_file.decode(header["policy"], arrays)
-            if policy is None and stored is None:
-                got = Description(f"a policy with code of yours, {header['code']}")
-                remedy = "Pass policy=, built as it was when the agent was saved."
-                raise FileError.of(str(path), "the policy's settings", got, remedy)
-            agent = cls(stored if policy is None else policy, header["seed"])
+            stored = agent_file.decode(header.policy, arrays)
+            agent = cls(stored if policy is None else policy, header.seed)
             agent._restore(header, arrays)
-        except FileError:
-            raise
         except agent_file.DAMAGE as error:
             if policy is not None:
                 raise FileError(f"{path} does not fit the policy given: {error}. Build it as it was.") from error
@@ -227,8 +219,8 @@ class Agent:
 
     def _restore(self, header: Header, arrays: Arrays) -> None:
         """Continue from the saved state, in the basis in which it was saved."""
-        self._begin(validation.whole("round", header["round"], least=0))
-        self._identity = validation.whole("identity", header["identity"], least=0)
+        self._begin(validation.whole("round", header.round, least=0))
+        self._identity = validation.whole("identity", header.identity, least=0)
         step, factors = self._stage.policy, _factors(self._stage.policy)
         pivots = [arrays[f"pivots{i}"] for i in range(len(factors))]
         if not all(np.array_equal(p, f.pivots) for p, f in zip(pivots, factors, strict=True)):
@@ -236,8 +228,7 @@ class Agent:
             assert isinstance(step, StepPolicy)
             self._stage = self._stage._replace(policy=step.replace(factors=pivots))
             self._state = self._stage.policy.init(trials=1)
-        count = len(list(agent_file.leaves(self._state)))
-        self._state = agent_file.refill(self._state, iter([arrays[f"state{i}"] for i in range(count)]))
+        self._state = agent_file.refill(self._state, (arrays[f"state{i}"] for i in itertools.count()))
         self._told = set(arrays["told"].tolist())
 
     def _choice(self, decision: Decision) -> Choice:
@@ -274,12 +265,10 @@ class Agent:
         if not self._stage.policy.takes_contexts:
             remedy = "It has no rule for a round without a safe arm; leave among out."
             raise ArgumentError.of("among", f"all arms, with {type(self.policy).__name__}", among, remedy)
-        if np.ndim(among) != 1:
-            raise ArgumentError.of("among", "a list of arms", among, "Pass the arms to choose from.")
+        if np.ndim(among) != 1 or not len(among):
+            raise ArgumentError.of("among", "a list of at least one arm", among, "Pass the arms to choose from.")
         mask = np.zeros((1, n), dtype=bool)
         mask[0, [validation.whole("among", arm, 0, n - 1) for arm in among]] = True
-        if not mask.any():
-            raise ArgumentError.of("among", "at least one arm", among, "Pass the arms to choose from.")
         return mask
 
     def _warn_past_horizon(self) -> None:

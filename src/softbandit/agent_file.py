@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import fields, is_dataclass
 from os import PathLike
 from pathlib import Path
-from typing import Any, Protocol, TypeAlias, TypedDict, runtime_checkable
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,34 +42,25 @@ CONTENT_ERRORS = (ValueError, KeyError, TypeError, AttributeError, RuntimeError,
 DAMAGE = ARCHIVE_ERRORS + CONTENT_ERRORS
 """The exceptions that loading a damaged file may raise, depending on the damage."""
 
-Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 Array: TypeAlias = NDArray[Any]
 Arrays: TypeAlias = dict[str, Array]
 
 
-class Header(TypedDict):
+class Header(NamedTuple):
     """What a file holds besides arrays."""
 
     seed: int
     round: int
     identity: int
-    policy: Json  # None if it cannot be stored
+    policy: object  # as `encode` returned it; None if it cannot be stored
     code: str | None  # the setting that cannot be stored, for the error message
-
-
-@runtime_checkable
-class Growing(Protocol):
-    """A posterior with arrays that grow from round to round."""
-
-    def arrays(self) -> Iterator[Array]: ...
-    def refilled(self, values: Iterator[Array]) -> object: ...
 
 
 class NotStorable(Exception):
     """A setting that cannot be stored by value, such as a function."""
 
 
-def encode(value: object, arrays: Arrays) -> Json:
+def encode(value: object, arrays: Arrays) -> object:
     """Return settings as JSON. Arrays are added to `arrays`, and referred to by name."""
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
@@ -86,7 +77,7 @@ def encode(value: object, arrays: Arrays) -> Json:
     raise NotStorable(repr(value))
 
 
-def _encode_settings(value: Any, arrays: Arrays) -> dict[str, Json]:
+def _encode_settings(value: Any, arrays: Arrays) -> dict[str, object]:
     names = [f.name for f in fields(value) if f.init]
     settings = value.given if isinstance(value, StepPolicy) else {name: getattr(value, name) for name in names}
     # Factors are computed again: an agent's file has their pivots, which determine them.
@@ -114,12 +105,12 @@ def same_settings(a: object, b: object) -> bool:
     return encoded[0] == encoded[1] and all(np.array_equal(x, arrays[1][name]) for name, x in arrays[0].items())
 
 
-def leaves(tree: object) -> Iterator[object]:
-    """Return the entries of nested tuples, in order."""
+def leaves(tree: Any) -> Iterator[object]:
+    """Iterate over the entries of nested tuples; those of a posterior that grows are its arrays."""
     if isinstance(tree, tuple):
         for branch in tree:
             yield from leaves(branch)
-    elif isinstance(tree, Growing):
+    elif hasattr(tree, "refilled"):
         yield from tree.arrays()
     else:
         yield tree
@@ -130,7 +121,7 @@ def refill(tree: Any, values: Iterator[Array]) -> Any:
     if isinstance(tree, tuple):
         branches = [refill(branch, values) for branch in tree]
         return type(tree)(*branches) if hasattr(tree, "_fields") else tuple(branches)
-    if isinstance(tree, Growing):
+    if hasattr(tree, "refilled"):
         return tree.refilled(values)
     value = next(values)
     if value.shape != np.shape(tree) or value.dtype != np.asarray(tree).dtype:
@@ -144,33 +135,30 @@ def refill(tree: Any, values: Iterator[Array]) -> Any:
 def write(path: str | PathLike[str], header: Header, arrays: Arrays) -> None:
     """Write the archive, as a whole or not at all."""
     with replacing(path) as file:
-        text = json.dumps({"format": FORMAT, "version": VERSION, **header})
+        text = json.dumps({"format": FORMAT, "version": VERSION, **header._asdict()})
         np.savez(file, allow_pickle=False, header=np.array(text), **arrays)
 
 
 def read(path: str | PathLike[str]) -> tuple[Header, Arrays]:
     """Return the header and the arrays of an archive, all of them read and checked for damage."""
-    target = Path(path)
-    if not target.is_file():
-        raise FileError(f"{target}: expected a saved agent, got no such file. Check the path.")
     try:
-        content = target.read_bytes()
+        content = Path(path).read_bytes()
+    except FileNotFoundError:
+        raise FileError(f"{path}: expected a saved agent, got no such file. Check the path.") from None
     except OSError as error:
-        raise FileError(f"{target} could not be read: {error}.") from error
+        raise FileError(f"{path} could not be read: {error}. Check the path.") from error
     try:
         with np.load(io.BytesIO(content), allow_pickle=False) as archive:
             arrays = {name: archive[name] for name in archive.files}
         header = json.loads(str(arrays.pop("header")))
-        is_agent = header["format"] == FORMAT
-        version = header["version"] if is_agent else None
+        if header["format"] != FORMAT:
+            raise ValueError(f"its format is {header['format']!r}")
+        if header["version"] == VERSION:
+            return Header(*(header[name] for name in Header._fields)), arrays
     except DAMAGE as error:
-        raise damaged(target, error) from error
-    if not is_agent:
-        raise damaged(target, f"its format is {header['format']!r}")
-    if version != VERSION:
-        got = Description(f"version {version!r}")
-        raise FileError.of(str(target), f"version {VERSION}", got, "Load it with the softbandit that wrote it.")
-    return header, arrays
+        raise damaged(path, error) from error
+    got = Description(f"version {header['version']!r}")
+    raise FileError.of(str(path), f"version {VERSION}", got, "Load it with the softbandit that wrote it.")
 
 
 def damaged(path: str | PathLike[str], reason: object) -> FileError:

@@ -1,23 +1,17 @@
 """Every exception softbandit raises, under one base class.
 
 SoftbanditError
-├── ArgumentError (ValueError)      a setting that cannot be used
-│   ├── KernelError                 an invalid kernel, or one that does not fit the arms
-│   ├── SafeSeedError               no safe arm to start from, or one that is not safe
-│   └── UnknownNameError            a name that is not on the list
-├── FeedbackError (ValueError)      an observation that cannot be learned from
-│   └── DecisionError               a decision that is foreign, malformed, or already told
-├── InfeasibleError (ValueError)    the constraints cannot be satisfied
-├── ClusterError (RuntimeError)     workers that cannot be reached, or fail repeatedly
-├── DeviceError (RuntimeError)      a device of the JAX engine that is missing, or out of memory
-├── FileError (OSError)             a file that is damaged, foreign or cannot be written
-│   └── DataError                   a data file that is missing, damaged or not the expected one
-│       └── FetchError              a data file that could not be fetched
-│           ├── ChecksumError       the downloaded bytes are not the file
-│           ├── DiskFullError       there is no disk space for it
-│           ├── MovedError          its address no longer exists
-│           └── OfflineError        its server cannot be reached, or the connection broke
-└── MissingExtraError (ImportError) an optional package that is not installed
+├── ArgumentError (ValueError)
+│   └── KernelError, SafeSeedError, UnknownNameError
+├── FeedbackError (ValueError)
+│   └── DecisionError
+├── InfeasibleError (ValueError)
+├── ClusterError, DeviceError (RuntimeError)
+├── FileError (OSError)
+│   └── DataError
+│       └── FetchError
+│           └── ChecksumError, DiskFullError, MovedError, OfflineError
+└── MissingExtraError (ImportError)
 """
 
 import difflib
@@ -60,7 +54,7 @@ class UnknownNameError(ArgumentError):
         known = sorted(names)
         similar = difflib.get_close_matches(str(name), known, n=1)
         remedy = f"Did you mean {similar[0]!r}?" if similar else "Choose one of them."
-        return cls(f"{what}: expected one of {', '.join(map(repr, known))}, got {_short(name)}. {remedy}")
+        return cls.of(what, f"one of {', '.join(map(repr, known))}", name, remedy)
 
 
 class FeedbackError(SoftbanditError, ValueError):

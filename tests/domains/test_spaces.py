@@ -134,3 +134,9 @@ def test_unknown_and_missing_names_are_refused():
         SPACE.encode({name: v for name, v in VALUES.items() if name != "drop"})
     with pytest.raises(sb.ArgumentError, match="a point of the space"):
         SPACE.point("x", [0.5, 0.3, 0, 1, 0, 0.5])
+
+
+def test_points_of_another_number_of_coordinates_are_refused():
+    assert SPACE.points("x", np.zeros((4, 6))).shape == (4, 6)
+    with pytest.raises(sb.ArgumentError, match=r"rows of 6 coordinates, got shape \(4, 5\)"):
+        SPACE.points("x", np.zeros((4, 5)))

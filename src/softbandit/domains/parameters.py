@@ -12,6 +12,7 @@ A parameter takes `size` values, each shown to kernels as `width` features in [0
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -117,7 +118,8 @@ class Categorical:
 
     def __post_init__(self) -> None:
         choices = self.choices
-        if isinstance(choices, str) or not isinstance(choices, Sequence) or len(choices) < 2 or _repeats(choices):
+        listed = isinstance(choices, Sequence) and not isinstance(choices, str) and len(choices) > 1
+        if not listed or any(_identical(a, b) for a, b in combinations(choices, 2)):
             raise ArgumentError.of("choices", "two or more different choices", choices, "Pass them as a list.")
         object.__setattr__(self, "choices", tuple(choices))
 
@@ -125,9 +127,7 @@ class Categorical:
     def width(self) -> int:
         return len(self.choices)
 
-    @property
-    def size(self) -> float:
-        return len(self.choices)
+    size = width
 
     def encode(self, what: str, value: object) -> list[float]:
         one_hot = [float(_identical(choice, value)) for choice in self.choices]
@@ -163,7 +163,3 @@ def _clip(U: Floats) -> Floats:
 def _identical(a: object, b: object) -> bool:
     """Return whether two choices are equal and of one type: 1, 1.0 and True are three choices."""
     return type(a) is type(b) and bool(a == b)
-
-
-def _repeats(choices: Sequence[object]) -> bool:
-    return any(_identical(a, b) for i, a in enumerate(choices) for b in choices[:i])

@@ -47,8 +47,8 @@ class Evaluations(NamedTuple):
     def best(self) -> Floats:
         return np.asarray(self.points[int(self.values.argmax())])
 
-    def plus(self, points: Floats, values: Floats) -> "Evaluations":
-        return Evaluations(np.concatenate([self.points, points]), np.concatenate([self.values, values]))
+    def plus(self, more: "Evaluations") -> "Evaluations":
+        return Evaluations(*map(np.concatenate, zip(self, more, strict=True)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,6 +59,9 @@ class Objective:
     slope: Callable[[Floats], tuple[Floats, Floats]] | None  # -> (n,) and the gradients (n, d)
     unit: float = 1.0
 
+    def at(self, X: Floats) -> Evaluations:
+        return Evaluations(X, self.value(X))
+
 
 def maximise(
     objective: Objective, space: Domain, promising: Floats, rng: np.random.Generator, accuracy: float = 1e-9
@@ -67,8 +70,7 @@ def maximise(
 
     `promising` holds points (n, d) to start from, best first.
     """
-    X = candidates(space, promising, rng)
-    evaluated = _refine(objective, space, Evaluations(X, objective.value(X)), rng, accuracy)
+    evaluated = _refine(objective, space, objective.at(candidates(space, promising, rng)), rng, accuracy)
     return evaluated if space.free.all() else _step_discrete(objective, space, evaluated, accuracy)
 
 
@@ -92,15 +94,13 @@ def _refine(
     objective: Objective, space: Domain, evaluated: Evaluations, rng: np.random.Generator, accuracy: float
 ) -> Evaluations:
     """Add points found by moving the continuous coordinates of the best ones."""
-    starts = _starts(evaluated, space)
     if not space.free.any():
         return evaluated
+    starts = _starts(evaluated, space)
     if objective.slope is None:
         return _sample_neighbourhoods(objective, space, evaluated, starts, rng)
-    ends = _climb(objective, space, starts, accuracy, JOINT_STEPS)
-    evaluated = evaluated.plus(ends, objective.value(ends))
-    end = _climb(objective, space, evaluated.best[None], 1e-7 * accuracy, ALONE_STEPS)
-    return evaluated.plus(end, objective.value(end))
+    evaluated = evaluated.plus(_climb(objective, space, starts, accuracy, JOINT_STEPS))
+    return evaluated.plus(_climb(objective, space, evaluated.best[None], 1e-7 * accuracy, ALONE_STEPS))
 
 
 def _starts(evaluated: Evaluations, space: Domain) -> Floats:
@@ -117,8 +117,8 @@ def _starts(evaluated: Evaluations, space: Domain) -> Floats:
     return np.asarray(evaluated.points[order[chosen]])
 
 
-def _climb(objective: Objective, space: Domain, starts: Floats, accuracy: float, steps: int) -> Floats:
-    """Return where L-BFGS-B ends from all starts at once, on the sum of their values."""
+def _climb(objective: Objective, space: Domain, starts: Floats, accuracy: float, steps: int) -> Evaluations:
+    """Return the points at which L-BFGS-B ends from all starts at once, on the sum of their values."""
     from scipy.optimize import minimize
 
     slope, free = objective.slope, space.free
@@ -137,7 +137,7 @@ def _climb(objective: Objective, space: Domain, starts: Floats, accuracy: float,
     u = ((starts[:, free] - low) / width).ravel()
     options = {"maxfun": steps, "ftol": 0.01 * accuracy / objective.unit, "gtol": 1e-9}
     optimum = minimize(loss, u, jac=True, method="L-BFGS-B", bounds=[(0.0, 1.0)] * len(u), options=options)
-    return space.snap(place(optimum.x))
+    return objective.at(space.snap(place(optimum.x)))
 
 
 def _sample_neighbourhoods(
@@ -149,21 +149,19 @@ def _sample_neighbourhoods(
         centres = np.concatenate([evaluated.best[None], starts[: CENTRES - 1]])
         X = np.repeat(centres, 4 * COPIES, axis=0)
         X[:, free] += radius * ((space.upper - space.lower) * rng.standard_normal(X.shape))[:, free]
-        X = space.snap(X)
-        evaluated = evaluated.plus(X, objective.value(X))
+        evaluated = evaluated.plus(objective.at(space.snap(X)))
     return evaluated
 
 
 def _step_discrete(objective: Objective, space: Domain, evaluated: Evaluations, accuracy: float) -> Evaluations:
     """Step to the best neighbour in the discrete parameters while that improves the value."""
     for _ in range(DISCRETE_STEPS):
-        neighbours = space.neighbours(evaluated.best)
         before = evaluated.values.max()
-        values = objective.value(neighbours)
-        evaluated = evaluated.plus(neighbours, values)
+        neighbours = objective.at(space.neighbours(evaluated.best))
+        evaluated = evaluated.plus(neighbours)
         if objective.slope is not None and space.free.any():
-            ends = _climb(objective, space, neighbours[np.argsort(-values)[:CENTRES]], accuracy, JOINT_STEPS)
-            evaluated = evaluated.plus(ends, objective.value(ends))
+            starts = neighbours.points[np.argsort(-neighbours.values)[:CENTRES]]
+            evaluated = evaluated.plus(_climb(objective, space, starts, accuracy, JOINT_STEPS))
         if not evaluated.values.max() > before + 1e-12 * objective.unit:
             break
     return evaluated

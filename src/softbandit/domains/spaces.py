@@ -10,14 +10,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, product
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from softbandit import validation
 from softbandit.backend.shapes import Bools, Floats
 from softbandit.domains.parameters import Categorical, Integer, Parameter
-from softbandit.errors import ArgumentError, UnknownNameError
+from softbandit.errors import ArgumentError, Description, UnknownNameError
 
 FINITE_LIMIT = 4096
 """A space of at most this many points becomes finite arms, which need no search."""
@@ -71,6 +71,14 @@ class Domain(ABC):
         bits = np.array(list(product([0.0, 1.0], repeat=varied)))
         return self.at(np.concatenate([bits, np.repeat(bits[:, -1:], self.dimension - varied, axis=1)], axis=1))
 
+    def points(self, what: str, value: object) -> Floats:
+        """Return `value` as rows of d numbers, inside the domain or not, (n, d), or raise an error about `what`."""
+        X = validation.points(what, value)
+        if X.shape[1] != self.dimension:
+            got = Description(f"shape {X.shape}")
+            raise ArgumentError.of(what, f"rows of {self.dimension} coordinates", got, "Check the shape.")
+        return X
+
     def point(self, what: str, value: object) -> Floats:
         """Return `value` as a point of the domain (d,), or raise an error about `what`."""
         x = validation.numbers(what, value, self.dimension, single=False)
@@ -120,14 +128,6 @@ class Box(Domain):
         return None
 
 
-class Part(NamedTuple):
-    """A parameter of a space, and its place among the features."""
-
-    name: str
-    parameter: Parameter
-    place: slice
-
-
 @dataclass(frozen=True, eq=False)
 class Space(Domain):
     """Named parameters, such as a `LogFloat` and an `Integer`.
@@ -143,29 +143,28 @@ class Space(Domain):
     parameters: Any  # a mapping; kept as pairs
     lower: Floats = field(init=False, repr=False)
     upper: Floats = field(init=False, repr=False)
-    parts: tuple[Part, ...] = field(init=False, repr=False)
+    parts: tuple[tuple[str, Parameter, slice], ...] = field(init=False, repr=False)  # with its place in the features
 
     def __post_init__(self) -> None:
         pairs = _pairs(self.parameters)
         ends = np.cumsum([parameter.width for _, parameter in pairs]).tolist()
-        places = [slice(end - parameter.width, end) for (_, parameter), end in zip(pairs, ends, strict=True)]
+        parts = ((name, p, slice(end - p.width, end)) for (name, p), end in zip(pairs, ends, strict=True))
         object.__setattr__(self, "parameters", pairs)
-        object.__setattr__(self, "parts", tuple(Part(*pair, place) for pair, place in zip(pairs, places, strict=True)))
+        object.__setattr__(self, "parts", tuple(parts))
         object.__setattr__(self, "lower", np.zeros(ends[-1]))
         object.__setattr__(self, "upper", np.ones(ends[-1]))
 
     @property
     def free(self) -> Bools:
-        return np.concatenate([np.full(part.parameter.width, math.isinf(part.parameter.size)) for part in self.parts])
+        return np.concatenate([np.full(parameter.width, math.isinf(parameter.size)) for _, parameter, _ in self.parts])
 
     @property
     def size(self) -> float:
-        return float(math.prod(part.parameter.size for part in self.parts))
+        return float(math.prod(parameter.size for _, parameter, _ in self.parts))
 
     def every(self) -> Floats:
         """Return all points of a finite space, (size, d)."""
-        discrete = (part.parameter for part in self.parts if isinstance(part.parameter, (Integer, Categorical)))
-        rows = product(*(parameter.every() for parameter in discrete))
+        rows = product(*(p.every() for _, p, _ in self.parts if isinstance(p, (Integer, Categorical))))
         return np.array([list(chain.from_iterable(row)) for row in rows])
 
     def snap(self, X: Floats) -> Floats:
@@ -186,7 +185,7 @@ class Space(Domain):
 
     def encode(self, values: Mapping[str, object]) -> Floats:
         """Return the features of named values, (d,)."""
-        names = [part.name for part in self.parts]
+        names = [name for name, _, _ in self.parts]
         unknown = [name for name in values if name not in names]
         if unknown:
             raise UnknownNameError.among("parameter", unknown[0], names)
@@ -207,6 +206,4 @@ def _pairs(given: object) -> tuple[tuple[str, Parameter], ...]:
 
 
 def _is_named_parameter(pair: object) -> bool:
-    if not isinstance(pair, Sequence) or len(pair) != 2:
-        return False
-    return isinstance(pair[0], str) and isinstance(pair[1], Parameter)
+    return isinstance(pair, Sequence) and len(pair) == 2 and isinstance(pair[0], str) and isinstance(pair[1], Parameter)

@@ -6,7 +6,7 @@ Outside the theorem, which takes them as known; the ledger says so.
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Self, cast
+from typing import Any, ClassVar, cast
 
 import numpy as np
 
@@ -60,47 +60,48 @@ class Knowledge:
 
     def observe(self, x: Floats, y: Floats) -> "Knowledge":
         """Return the knowledge after one more round; fitted again if that is due."""
-        X, Y = np.concatenate([self.X, x[None]]), np.concatenate([self.Y, y[None]])
-        if self.policy.due(len(X)):
-            return replace(self, X=X, Y=Y, fitted=len(X)).fit()
+        longer = replace(self, X=np.concatenate([self.X, x[None]]), Y=np.concatenate([self.Y, y[None]]))
+        if self.policy.due(len(longer.X)):
+            return longer.fit()
         if self.ckb is None:
-            return replace(self, X=X, Y=Y)
+            return longer
         posterior = self.ckb.model.condition((self.posterior,), x[None], self.inside(y)[None])[0]
-        return replace(self, X=X, Y=Y, posterior=posterior)
+        return replace(longer, posterior=posterior)
 
     def fit(self) -> "Knowledge":
-        """Return the knowledge with CKB from the first `fitted` rounds, and posteriors of all rounds."""
-        n = self.fitted
+        """Return the knowledge with CKB and its posteriors as learned from all rounds."""
+        n = len(self.X)
         used = np.unique(np.linspace(0, n - 1, min(n, MOST_ROUNDS)).round().astype(int))
         fits = [
             self.policy.normalised(fit(self.policy.kernel, self.X[used], y, centred=i == 0))
             for i, y in enumerate(self.Y[used].T)
         ]
         units = np.array([(f.scale, f.offset, max(f.regularisation, LEAST_LAMBDA)) for f in fits])
-        fresh = replace(self, units=units)
-        X, Y = self.X[:n], fresh.inside(self.Y[:n])
-        alone = [Exact.of(f.kernel, units[i, 2], X, Y[:, i : i + 1]) for i, f in enumerate(fits)]
+        fresh = replace(self, units=units, fitted=n)
+        Y = fresh.inside(self.Y)
+        alone = [Exact.of(f.kernel, units[i, 2], self.X, Y[:, i : i + 1]) for i, f in enumerate(fits)]
         ckb = self.policy.tuned([f.kernel for f in fits], units, alone)
-        posterior: tuple[Anchored, ...] = tuple(
-            Exact.of(prior.kernel, prior.regularisation, X, Y[:, outputs]) for outputs, prior in ckb.model.groups
+        posterior = tuple(
+            Exact.of(prior.kernel, prior.regularisation, self.X, Y[:, outputs]) for outputs, prior in ckb.model.groups
         )
-        for x, y in zip(self.X[n:], fresh.inside(self.Y[n:]), strict=True):
-            posterior = ckb.model.condition((posterior,), x[None], y[None])[0]
         return replace(fresh, ckb=ckb, posterior=posterior)
 
     def arrays(self) -> Iterator[Any]:
         """Iterate over what a file must hold."""
         yield from (self.X, self.Y, self.fitted)
 
-    def refilled(self, values: Iterator[Any]) -> Self:
-        """Return the knowledge in a file; what was fitted is fitted again to the same data, with the same result."""
-        X, Y, fitted = next(values), next(values), int(next(values))
-        if X.shape != (len(X), self.X.shape[1]) or Y.shape != (len(X), self.Y.shape[1]) or not 0 <= fitted <= len(X):
+    def refilled(self, values: Iterator[Any]) -> "Knowledge":
+        """Return the knowledge in a file: CKB is fitted again to the same data, then observes the rounds since."""
+        X, Y, n = next(values), next(values), int(next(values))
+        if X.shape != (len(X), self.X.shape[1]) or Y.shape != (len(X), self.Y.shape[1]) or not 0 <= n <= len(X):
             raise ValueError(f"expected {self.X.shape[1]} and {self.Y.shape[1]} columns, got {X.shape} and {Y.shape}")
         if not (np.isfinite(X).all() and np.isfinite(Y).all()):
             raise ValueError("NaN in the data")
-        raw = replace(self, X=X, Y=Y, fitted=fitted)
-        return cast(Self, raw.fit() if fitted else raw)
+        known = replace(self, X=X[:n], Y=Y[:n])
+        known = known.fit() if n else known
+        for x, y in zip(X[n:], Y[n:], strict=True):
+            known = known.observe(x, y)
+        return known
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,7 +1,10 @@
 """Many simulations at once: on all cores, or on a Dask or Ray cluster."""
 
+import operator
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from dataclasses import replace
+from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -16,16 +19,6 @@ from softbandit.simulation.trace import Trace
 from softbandit.simulation.worker_pool import connection, run_all
 
 BLOCK = 50  # trials per task, at most: more share the cost of a round, fewer spread better
-
-
-class Task(NamedTuple):
-    """Some trials of a run."""
-
-    label: str
-    policy: Policy
-    problem: Problem
-    trials: Sequence[int]
-    options: dict[str, Any]
 
 
 def sweep(
@@ -71,7 +64,7 @@ def sweep(
         raise ArgumentError.of("runs", "at least one", dict(runs), "Pass {label: (policy, problem)}.")
     processes = validation.whole("jobs", cores() if jobs is None else jobs, least=1)
     numbers = trial_numbers(trials)
-    tasks = []
+    tasks: list[tuple[str, Callable[[], Trace]]] = []
     for label, (policy, problem) in runs.items():
         step, T = policy.stage(0).policy, round_count(policy, options.get("rounds"))
         chosen = choose_engine(engine, step, problem, len(numbers), T)
@@ -80,26 +73,17 @@ def sweep(
         size = validation.whole("block", max(1, min(BLOCK, fair)) if block is None else block, least=1)
         settings = {"seed": seed, "engine": chosen, **options}
         parts = [numbers[first : first + size] for first in range(0, len(numbers), size)]
-        tasks += [Task(label, policy, problem, part, settings) for part in parts]
+        tasks += [(label, partial(simulate, policy, problem, part, **settings)) for part in parts]
     traces: dict[int, Trace] = {}
-    for index, trace in run_all(_run, tasks, backend, processes):
+    for index, trace in run_all(operator.call, [call for _, call in tasks], backend, processes):
         traces[index] = trace
         if progress is not None:
             progress(len(traces), len(tasks))
-    return {label: _joined([traces[i] for i, task in enumerate(tasks) if task.label == label]) for label in runs}
-
-
-def _run(task: Task) -> Trace:
-    return simulate(task.policy, task.problem, task.trials, **task.options)
+    return {run: _joined([traces[i] for i, (label, _) in enumerate(tasks) if label == run]) for run in runs}
 
 
 def _joined(traces: Sequence[Trace]) -> Trace:
     """Return one trace from the parts of a run."""
-    first = vars(traces[0])
-    arrays = {
-        name: np.concatenate([getattr(trace, name) for trace in traces])
-        for name, value in first.items()
-        if isinstance(value, np.ndarray)
-    }
-    trials = [trial for trace in traces for trial in trace.trials]
-    return Trace(**{**first, **arrays, "trials": trials})
+    columns = [name for name, value in vars(traces[0]).items() if isinstance(value, np.ndarray)]
+    arrays: dict[str, Any] = {name: np.concatenate([getattr(trace, name) for trace in traces]) for name in columns}
+    return replace(traces[0], **arrays, trials=[trial for trace in traces for trial in trace.trials])

@@ -48,11 +48,9 @@ class Record:
     ) -> None:
         m = policy.constraints
         last_axes = {"costs": (problem.constraints,), "dual": (m,), "cost_estimates": (m,)}
-        shape = (trials, rounds)
-        self._arms: NDArray[Any] = (
-            np.empty((*shape, policy.arms.dimension)) if policy.continuous else np.empty(shape, np.int64)
-        )
-        self._columns = {name: np.empty((*shape, *last_axes.get(name, ()))) for name in keep}
+        self._columns = {name: np.empty((trials, rounds, *last_axes.get(name, ()))) for name in keep}
+        point_shape, dtype = ((policy.arms.dimension,), np.float64) if policy.continuous else ((), np.int64)
+        self._arms: NDArray[Any] = np.empty((trials, rounds, *point_shape), dtype)
         self._refuted = np.zeros(trials, dtype=bool)
 
     def write(self, played: Played) -> None:

@@ -7,14 +7,13 @@ import logging
 import socket
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, TypeVar
 
 from softbandit.errors import ArgumentError, ClusterError, Description, MissingExtraError
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
-Connection = AbstractContextManager[Any]
 
 RETRIES = 3  # of lost tasks
 WAIT = 10  # seconds for a cluster to answer
@@ -89,7 +88,7 @@ def _is_loss(error: BaseException) -> bool:
     return any(kind.__name__ in LOST for kind in kinds)
 
 
-def connection(backend: str) -> Callable[[], Connection]:
+def connection(backend: str) -> Callable[[], AbstractContextManager[None]]:
     """Return the context in which joblib reaches the workers; refuse an unknown backend."""
     scheme, _, address = backend.partition("://")
     if not (backend == "local" or (scheme in ("dask", "ray") and address)):
@@ -99,14 +98,15 @@ def connection(backend: str) -> Callable[[], Connection]:
         import joblib  # noqa: F401
     except ModuleNotFoundError:
         raise MissingExtraError.of_extra("joblib", "sweep") from None
-    return {"local": _local, "dask": lambda: _dask(address), "ray": lambda: _ray(address)}[scheme]
+    return lambda: _connected(scheme, address)
 
 
 @contextmanager
-def _local() -> Iterator[None]:
+def _connected(scheme: str, address: str) -> Iterator[None]:
     from joblib import parallel_config
 
-    with parallel_config(backend="loky"):
+    cluster = {"dask": _dask, "ray": _ray}.get(scheme, nullcontext)
+    with cluster(address), parallel_config(backend="loky" if scheme == "local" else scheme):
         yield
 
 
@@ -116,8 +116,6 @@ def _dask(address: str) -> Iterator[None]:
         from distributed import Client
     except ModuleNotFoundError:
         raise MissingExtraError.of_extra("distributed", "dask") from None
-    from joblib import parallel_config
-
     check_address("Dask scheduler", address, "dask scheduler; dask worker ADDRESS")
     with Client(f"tcp://{address}", timeout=WAIT) as client:
         try:
@@ -125,8 +123,7 @@ def _dask(address: str) -> Iterator[None]:
         except TimeoutError:
             remedy = f"Start some with: dask worker tcp://{address}"
             raise ClusterError.of(f"Dask scheduler at {address}", "workers", Description("none"), remedy) from None
-        with parallel_config(backend="dask"):
-            yield
+        yield
 
 
 @contextmanager
@@ -136,20 +133,16 @@ def _ray(address: str) -> Iterator[None]:
         from ray.util.joblib import register_ray
     except ModuleNotFoundError:
         raise MissingExtraError.of_extra("ray", "ray") from None
-    from joblib import parallel_config
-
     if address != "auto":
         check_address("Ray cluster", address, "ray start --head")
     try:
         ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR)
     except ConnectionError:
-        raise ClusterError.of(
-            "Ray", "a cluster on this machine", Description("none"), "Run: ray start --head"
-        ) from None
+        got = Description("none")
+        raise ClusterError.of("Ray", "a cluster on this machine", got, "Run: ray start --head") from None
     register_ray()
     try:
-        with parallel_config(backend="ray"):
-            yield
+        yield
     finally:
         ray.shutdown()
 
