@@ -1,7 +1,7 @@
 import pytest
 
 import softbandit as sb
-from softbandit.policies.dual_settings import checked_slack, dual_cap
+from softbandit.policies.dual import checked_slack, dual_cap
 
 
 def test_too_much_slack_is_refused_with_what_it_does_to_the_problem():

@@ -2,7 +2,6 @@
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
 
 from softbandit.backend.engine_operations import operations
 from softbandit.backend.random import Draws
@@ -30,8 +29,8 @@ class ConstrainedEI(StepPolicy):
     observation, and it has no rule for noise.
     """
 
-    calibrated: ClassVar[bool] = True
-    about: ClassVar[About] = About(
+    calibrated = True
+    about = About(
         "expected improvement times the probability of feasibility",
         "Gardner et al. 2014",
         "horizon",

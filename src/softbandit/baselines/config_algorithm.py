@@ -1,7 +1,6 @@
 """CONFIG: constrained efficient global optimisation with optimism in the constraints too."""
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from softbandit.backend.random import Draws
 from softbandit.backend.shapes import ArmMask, Bools
@@ -24,7 +23,7 @@ class CONFIG(StepPolicy):
     Expensive Black-box Functions*. Written from a summary of it.
     """
 
-    about: ClassVar[About] = About(
+    about = About(
         "the best upper bound of the reward among arms that may be feasible",
         "Xu et al. 2023",
         "horizon",

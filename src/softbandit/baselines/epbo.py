@@ -1,7 +1,6 @@
 """EPBO: exact penalty Bayesian optimisation."""
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from softbandit import validation
 from softbandit.backend.shapes import OutputsPerArm, PerArm
@@ -9,7 +8,7 @@ from softbandit.backend.traced_fields import Traced
 from softbandit.backend.vocabulary import namespace
 from softbandit.errors import ArgumentError
 from softbandit.policies.base import About, State, StepPolicy
-from softbandit.policies.dual_settings import slater_margin
+from softbandit.policies.dual import slater_margin
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,7 +28,7 @@ class EPBO(StepPolicy):
 
     penalty: Traced[float | None] = None
 
-    about: ClassVar[About] = About(
+    about = About(
         "upper bound of the reward less a fixed penalty on certain violation",
         "Lu & Paulson 2022",
         "horizon; a penalty above the optimal dual, or the Slater margin",

@@ -1,7 +1,6 @@
 """GP-TS: Thompson sampling without constraints."""
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from softbandit.baselines.unconstrained import Unconstrained
 from softbandit.policies.base import About
@@ -16,7 +15,7 @@ class GPTS(Unconstrained):
     """
 
     explore = "ts"
-    about: ClassVar[About] = About(
+    about = About(
         "the best arm of a sample from the posterior of the reward; costs are ignored",
         "Chowdhury & Gopalan 2017",
         "horizon",

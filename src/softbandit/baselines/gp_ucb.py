@@ -1,7 +1,6 @@
 """GP-UCB without constraints (IGP-UCB): a lower mark for regret, an upper one for violation."""
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from softbandit.baselines.unconstrained import Unconstrained
 from softbandit.policies.base import About
@@ -15,7 +14,7 @@ class GPUCB(Unconstrained):
     neither modelled nor observed.
     """
 
-    about: ClassVar[About] = About(
+    about = About(
         "the best upper confidence bound of the reward; costs are ignored",
         "Chowdhury & Gopalan 2017",
         "horizon",

@@ -1,7 +1,6 @@
 """PDCBO: primal-dual contextual Bayesian optimisation."""
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from softbandit import validation
 from softbandit.backend.shapes import OutputsPerArm, PerArm, PerCost
@@ -35,7 +34,7 @@ class PDCBO(StepPolicy):
     step: Traced[float | None] = None
     slack: Traced[float] = 0.0
 
-    about: ClassVar[About] = About(
+    about = About(
         "optimistic Lagrangian, with a dual that sums up optimistic costs; takes contexts",
         "Xu et al. 2023",
         "horizon (for the step)",

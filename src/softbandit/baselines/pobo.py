@@ -1,7 +1,6 @@
 """POBO: pessimistic-optimistic Bayesian optimisation, with a soft dual and a hard penalty."""
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -32,7 +31,7 @@ class POBO(StepPolicy):
 
     slack: Traced[float] = 0.0
 
-    about: ClassVar[About] = About(
+    about = About(
         "a virtual queue for the average cost, and a growing penalty on certain violation",
         "Guo, Cao, He, Liu & Shi 2023",
         "horizon",

@@ -1,7 +1,6 @@
 """RPOL: rectified pessimistic-optimistic learning."""
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from softbandit.backend.shapes import OutputsPerArm, PerArm, PerCost
 from softbandit.backend.vocabulary import namespace, weighted_sum
@@ -20,8 +19,8 @@ class RPOL(StepPolicy):
     initial value, and that it adds the noisy cost c rather than an estimate, could not be checked.
     """
 
-    initial_dual: ClassVar[float] = 1.0
-    about: ClassVar[About] = About(
+    initial_dual = 1.0
+    about = About(
         "upper bound of the reward less a growing penalty on certain violation",
         "Guo, Zhu & Liu 2023",
         "horizon",

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar
 
 import numpy as np
 
@@ -27,7 +26,7 @@ class Seeded(StepPolicy):
     safe: HostOnly[int | Sequence[int] | None] = None
     known_safe: Traced[Bools] = field(init=False, repr=False)  # (n,), true at the seed's arms
 
-    takes_contexts: ClassVar[bool] = False
+    takes_contexts = False
 
     def refuted(self, state: State) -> Bools:
         """Return the trials in which the lower confidence bound of some cost of the seed is above 0."""

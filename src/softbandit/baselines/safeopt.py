@@ -1,7 +1,6 @@
 """SafeOpt: learn the best arm while never leaving the safe set."""
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from softbandit.backend.random import Draws
 from softbandit.backend.shapes import ArmMask
@@ -19,7 +18,7 @@ class SafeOpt(SafePolicy):
     all of them; published code tests each constraint separately, and scales the widths.
     """
 
-    about: ClassVar[About] = About(
+    about = About(
         "the widest interval among safe arms that may be best or may enlarge the safe set",
         "Sui et al. 2015",
         "a safe arm; horizon; Lipschitz constants, or None",

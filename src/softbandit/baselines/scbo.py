@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
 
 from softbandit.backend.random import Draws
 from softbandit.backend.shapes import ArmMask
@@ -28,8 +27,8 @@ class ConstrainedTS(StepPolicy):
     width: HostOnly[str | PerConstraint | Callable[[int], PerConstraint]] = 1.0
 
     explore = "ts"
-    calibrated: ClassVar[bool] = True
-    about: ClassVar[About] = About(
+    calibrated = True
+    about = About(
         "the best feasible arm of one sample from all posteriors",
         "Eriksson & Poloczek 2021",
         "horizon",

@@ -2,7 +2,6 @@
 
 import math
 from dataclasses import dataclass, field
-from typing import ClassVar
 
 import numpy as np
 
@@ -37,7 +36,7 @@ class SGPUCB(Seeded):
     initial_rounds: HostOnly[int | str | None] = None
     uniform_rounds: Traced[int] = field(init=False, repr=False)  # T'
 
-    about: ClassVar[About] = About(
+    about = About(
         "uniform play of a safe seed, then the best upper bound among arms known to be safe",
         "Amani et al. 2020",
         "a safe arm, better several; horizon",

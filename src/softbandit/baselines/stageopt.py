@@ -1,7 +1,6 @@
 """StageOpt: enlarge the safe set first, optimise within it afterwards."""
 
 from dataclasses import dataclass, field
-from typing import ClassVar
 
 from softbandit import validation
 from softbandit.backend.engine_operations import operations
@@ -31,7 +30,7 @@ class StageOpt(SafePolicy):
     stage_rounds: HostOnly[int | None] = None
     expanding: Traced[int] = field(init=False, repr=False)  # T_0
 
-    about: ClassVar[About] = About(
+    about = About(
         "the widest expander for a number of rounds, then the best upper bound in the safe set",
         "Sui et al. 2018",
         "a safe arm; horizon; Lipschitz constants, or None; the length of the first stage",

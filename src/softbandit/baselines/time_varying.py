@@ -1,7 +1,6 @@
 """CKB for functions that drift: the posterior is reset now and then."""
 
 from dataclasses import dataclass, field
-from typing import ClassVar
 
 from softbandit import validation
 from softbandit.errors import ArgumentError
@@ -27,7 +26,7 @@ class TimeVarying(WrappedPolicy):
     every: int
     horizon: int | None = field(init=False)
 
-    about: ClassVar[About] = About(
+    about = About(
         "CKB with its posterior reset every so often, for functions that drift",
         "Deng, Zhou et al. 2022",
         "horizon, Slater margin; how often to forget",

@@ -1,7 +1,6 @@
 """The rule that policies without constraints share."""
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from softbandit.backend.shapes import OutputsPerArm, PerArm
 from softbandit.policies.base import State, StepPolicy
@@ -11,7 +10,7 @@ from softbandit.policies.base import State, StepPolicy
 class Unconstrained(StepPolicy):
     """x_t = argmax f_t(x), with a model of the reward only: costs are neither modelled nor observed."""
 
-    models_costs: ClassVar[bool] = False
+    models_costs = False
 
     def acquisition(self, state: State, f: PerArm, g: OutputsPerArm) -> PerArm:
         return f

@@ -26,7 +26,7 @@ from softbandit.experiments.spec import Settings
 from softbandit.model import explorations
 from softbandit.model.widths import checked_confidence
 from softbandit.policies.base import Policy
-from softbandit.policies.dual_settings import dual_cap, inverse_step
+from softbandit.policies.dual import dual_cap, inverse_step
 from softbandit.problems.problem import Problem
 
 LAWS = {

@@ -3,7 +3,6 @@
 """
 
 from dataclasses import dataclass, field
-from typing import ClassVar
 
 import numpy as np
 
@@ -19,8 +18,7 @@ from softbandit.model.continuous import Field, generator
 from softbandit.model.explorations import Exploration
 from softbandit.model.from_settings import PerConstraint
 from softbandit.policies.base import About, Choice, State, StepPolicy
-from softbandit.policies.dual import Dual, dual_rule
-from softbandit.policies.dual_settings import checked_slack, dual_cap, inverse_step
+from softbandit.policies.dual import Dual, checked_slack, dual_cap, dual_rule, inverse_step
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,8 +81,8 @@ class CKB(StepPolicy):
     budget: int | None = None
     dual_rule: Traced[Dual] = field(init=False, repr=False)
 
-    takes_spaces: ClassVar[bool] = True
-    about: ClassVar[About] = About(
+    takes_spaces = True
+    about = About(
         "primal-dual: the best reward less the price of the costs, at prices that follow the violation",
         "Zhou & Ji 2022",
         "horizon, Slater margin",

@@ -1,7 +1,6 @@
 """The doubling trick: a policy that needs its horizon, run without one."""
 
 from dataclasses import dataclass, field
-from typing import ClassVar
 
 from softbandit.policies.base import About, Stage, StepPolicy, WrappedPolicy
 
@@ -21,7 +20,7 @@ class Doubling(WrappedPolicy):
     [100, 100, 200, 200, 400]
     """
 
-    about: ClassVar[About] = About(
+    about = About(
         "a policy that needs its horizon, run afresh for twice as long again and again",
         "the doubling trick",
         "Slater margin; the length of the first run, as horizon",

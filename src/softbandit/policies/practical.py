@@ -6,7 +6,7 @@ Outside the theorem, which takes them as known; the ledger says so.
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from softbandit.model.explorations import Exploration
 from softbandit.model.from_settings import probes
 from softbandit.policies.base import About, Choice, State, Steps
 from softbandit.policies.ckb import CKB
-from softbandit.policies.dual_settings import slater_margin
+from softbandit.policies.dual import slater_margin
 
 MOST_ROUNDS = 400  # used to fit hyperparameters, evenly spaced: more take minutes and add little
 LEAST_LAMBDA = 1e-6
@@ -152,7 +152,7 @@ class Practical(Steps):
     arms: Domain = field(init=False, repr=False)
     template: CKB = field(init=False, repr=False)
 
-    about: ClassVar[About] = About(
+    about = About(
         "CKB with kernel, noise, bounds and widths learned from the data",
         "Zhou & Ji 2022; marginal likelihood",
         "horizon",

@@ -15,7 +15,7 @@ from softbandit.backend.traced_fields import HostOnly, Traced
 from softbandit.backend.vocabulary import drop_single, namespace
 from softbandit.errors import ArgumentError, Description
 from softbandit.gp.kernels import Kernel
-from softbandit.policies.dual_settings import slater_margin
+from softbandit.policies.dual import slater_margin
 from softbandit.problems.noise import GaussianNoise, Noise, ResampledNoise
 from softbandit.theory.optimum import functions
 

@@ -17,7 +17,7 @@ import numpy as np
 from softbandit.backend.shapes import Floats
 from softbandit.errors import ArgumentError
 from softbandit.model.widths import checked_confidence
-from softbandit.policies.dual_settings import checked_slack
+from softbandit.policies.dual import checked_slack
 from softbandit.theory.certificates import SATISFIED, Condition
 
 

@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from softbandit import validation
-from softbandit.policies.dual_settings import slater_margin
+from softbandit.policies.dual import slater_margin
 
 
 class Slack(NamedTuple):
