@@ -1,8 +1,4 @@
-"""The deviation of an exploration's estimate from the posterior mean, (h_t - mu) / (beta_t sigma), and its law.
-
-The law is in closed form for the built-in explorations; for others it is estimated by Monte
-Carlo, with confidence intervals.
-"""
+"""The law of an exploration's deviation from the posterior mean: in closed form, or by Monte Carlo with intervals."""
 
 import math
 from collections.abc import Callable
@@ -16,17 +12,9 @@ from softbandit.backend.shapes import Floats, Ints
 from softbandit.gp import weight_space
 from softbandit.gp.pivoted_cholesky import Features
 from softbandit.gp.weight_space import ArmPosterior
+from softbandit.model import explorations
 from softbandit.model.beliefs import ArmBelief
-from softbandit.model.explorations import (
-    UCB,
-    Exploration,
-    Gaussian,
-    Greedy,
-    RandUCB,
-    Thompson,
-    TruncatedGaussian,
-    UniformDiscrete,
-)
+from softbandit.model.explorations import Exploration
 
 USABLE = 1e-3  # a sampled p_3 below this counts as a failure: the bound would be a thousand times larger
 ROUNDING = 1e-9  # equality counts as optimism
@@ -74,14 +62,14 @@ def law(exploration: Exploration, trial: Trial) -> Law:
 
 def _closed_form(exploration: Exploration, trial: Trial) -> Law | None:
     """Return the law of a built-in exploration; None for others, and for subclasses, which may do anything."""
-    source = exploration.distribution if type(exploration) is RandUCB else exploration
+    source = exploration.distribution if type(exploration) is explorations.RandUCB else exploration
     scale = trial.scale
     threshold = 1 / scale if scale > 0 else math.inf  # the least Z with scale Z >= 1
-    if type(source) is UCB:
+    if type(source) is explorations.UCB:
         p = float(scale >= 1)
         return Law((p, p), lambda _: scale, 0.0, sure=True)
-    if type(source) in (Gaussian, Thompson):  # one Z_t for all arms, or one per arm and a union bound
-        per_arm = type(source) is Thompson
+    if type(source) in (explorations.Gaussian, explorations.Thompson):
+        per_arm = type(source) is explorations.Thompson  # else one Z_t for all arms, without a union bound
         n, p = len(trial.features.diag) if per_arm else 1, upper_tail(threshold)
         return Law((p, p), lambda q: scale * math.sqrt(2 * math.log(n / q)), 0.0, sure=False, one_arm=per_arm)
     support = _support(source)
@@ -94,11 +82,11 @@ def _closed_form(exploration: Exploration, trial: Trial) -> Law | None:
 
 def _support(source: object) -> tuple[Floats, Floats] | None:
     """Return the values of a discrete Z and their probabilities; None if Z is not known to be discrete."""
-    if type(source) is Greedy:
+    if type(source) is explorations.Greedy:
         return np.zeros(1), np.ones(1)
-    if type(source) is UniformDiscrete:
+    if type(source) is explorations.UniformDiscrete:
         return np.linspace(0, 2, source.points), np.full(source.points, 1 / source.points)
-    return source.support() if type(source) is TruncatedGaussian else None
+    return source.support() if type(source) is explorations.TruncatedGaussian else None
 
 
 def upper_tail(z: float) -> float:

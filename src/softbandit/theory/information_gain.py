@@ -112,17 +112,17 @@ def _factorisation_error(features: Features, rounds: Ints, lam: float) -> Floats
 
 
 class Rate(NamedTuple):
-    """How gamma_t grows, up to a constant factor."""
+    """The growth of gamma_t, up to a constant factor."""
 
     formula: str
-    degree: float  # of t, ignoring logarithms: the bounds are sublinear where it is below 1/2
+    degree: float  # of t, ignoring logarithms: the bounds are sublinear if it is below 1/2
 
     def __str__(self) -> str:
         return f"O({self.formula})"
 
 
 def gain_rate(kernel: Kernel, dimension: int) -> Rate:
-    """The paper's rate of gamma_t on a compact convex set in that many dimensions (section 2).
+    """Return the paper's rate of gamma_t on a compact convex set in that many dimensions (section 2).
 
     >>> print(gain_rate(Matern(0.2, nu=1.5), 2))
     O(t^0.667 ln t)
