@@ -9,8 +9,8 @@ import pytest
 
 import softbandit as sb
 from softbandit.theory import Trial, certify, features, law
-from softbandit.theory.certificates import FAILED, OPEN, SATISFIED, upper_tail
-from softbandit.theory.sampling import interval, sample, states
+from softbandit.theory.certificates import FAILED, OPEN, SATISFIED
+from softbandit.theory.deviation import interval, sample, states, upper_tail
 
 SAMPLES = 20_000
 PHI = features(sb.SquaredExponential(0.3), np.linspace(0, 1, 12)[:, None])

@@ -5,9 +5,9 @@
 
 from softbandit.gp.pivoted_cholesky import Features, features
 from softbandit.theory.assumptions import Row, norm_on_arms
-from softbandit.theory.bounds import Bound, Setting, theorem_1, theorem_2
-from softbandit.theory.certificates import Condition, certify, law
-from softbandit.theory.deviation import Law, Trial
+from softbandit.theory.bounds import Bound, Setting, Slack, cancelling_slack, theorem_1, theorem_2
+from softbandit.theory.certificates import Condition, certify
+from softbandit.theory.deviation import Law, Trial, law
 from softbandit.theory.information_gain import MaximumGain, gain_rate, greedy_gain, realised_gain, spectral_gain
 from softbandit.theory.ledger import Guarantees
 from softbandit.theory.optimum import (
@@ -20,7 +20,6 @@ from softbandit.theory.optimum import (
     slater_condition,
 )
 from softbandit.theory.policy_ledger import guarantees
-from softbandit.theory.slack import Slack, cancelling_slack
 
 __all__ = [
     "Bound",

@@ -8,9 +8,8 @@ import numpy as np
 
 from softbandit.backend.shapes import Floats
 from softbandit.gp.pivoted_cholesky import Features
-from softbandit.model.explorations import Exploration
+from softbandit.model.explorations import NAMES, Exploration
 from softbandit.policies.ckb import CKB
-from softbandit.theory.certificates import CLOSED_FORMS
 from softbandit.theory.optimum import largest_margin
 
 GIVEN, VERIFIED, VIOLATED, UNKNOWN = "given", "verified", "violated", "unknown"
@@ -45,15 +44,8 @@ def norm_on_arms(features: Features, values: Floats) -> tuple[float, float]:
     return float(np.linalg.norm(weights)), float(error)
 
 
-def features_per_output(policy: CKB) -> list[Features]:
-    return [group.features for group, _ in policy.model.by_output()]
-
-
-def lambda_per_output(policy: CKB) -> Floats:
-    return np.array([group.regularisation for group, _ in policy.model.by_output()])
-
-
-def exploration_per_output(policy: CKB) -> list[Exploration]:
+def explorations(policy: CKB) -> list[Exploration]:
+    """Return the exploration of each output."""
     return [exploration for _, exploration in policy.model.by_output()]
 
 
@@ -68,8 +60,8 @@ def norm_rows(policy: CKB, problem: Truth | None) -> list[Row]:
     if problem is None:
         return [Row(name, GIVEN, f"{bound:.4g}") for name, bound in zip(names, bounds, strict=True)]
     functions = [problem.reward, *problem.costs.T]  # a policy without constraints ignores the costs
-    per_output = zip(names, bounds, features_per_output(policy), functions, strict=False)
-    return [_norm_row(name, bound, phi, values) for name, bound, phi, values in per_output]
+    per_output = zip(names, bounds, policy.model.by_output(), functions, strict=False)
+    return [_norm_row(name, bound, group.features, values) for name, bound, (group, _), values in per_output]
 
 
 def _norm_row(name: str, bound: float, phi: Features, values: Floats) -> Row:
@@ -79,21 +71,18 @@ def _norm_row(name: str, bound: float, phi: Features, values: Floats) -> Row:
     return _checked(name, norm <= bound * (1 + SLIGHT), f"{norm:.4g} against {bound:.4g}")
 
 
-def kernel_row(policy: CKB) -> Row:
-    largest = max(float(phi.diag.max()) for phi in features_per_output(policy))
-    return Row("k(x, x) <= 1", VERIFIED, f"at most {largest:.4g}")
-
-
-def factorised_row(policy: CKB) -> Row:
-    error = max(phi.residual for phi in features_per_output(policy))
+def kernel_rows(policy: CKB) -> list[Row]:
+    features = [group.features for group in policy.model.groups]
+    largest, error = max(float(phi.diag.max()) for phi in features), max(phi.residual for phi in features)
     detail = f"factorisation error below {EXACT:g}" if error <= EXACT else f"factorisation error up to {error:.1e}"
-    return _checked("kernel kept whole", error <= EXACT, detail)
+    whole = _checked("kernel kept whole", error <= EXACT, detail)
+    return [Row("k(x, x) <= 1", VERIFIED, f"at most {largest:.4g}"), whole]
 
 
 def setting_rows(policy: CKB, problem: Truth | None) -> list[Row]:
     """Return the rows that are the same on arms and on a space."""
     horizon = Row("at most T rounds", GIVEN, f"T = {policy.horizon:,}")
-    least = float(lambda_per_output(policy).min())
+    least = min(float(group.regularisation) for group, _ in policy.model.by_output())
     regularisation = _checked("lambda >= 1", least >= 1, f"{least:.6g}")
     return [noise_row(policy, problem), regularisation, width_row(policy), horizon, independence_row(policy)]
 
@@ -120,7 +109,7 @@ def width_row(policy: CKB) -> Row:
 
 
 def independence_row(policy: CKB) -> Row:
-    if all(type(exploration) in CLOSED_FORMS for exploration in exploration_per_output(policy)):
+    if {type(exploration) for exploration in explorations(policy)} <= set(NAMES.values()):
         return Row("draws independent", VERIFIED, "every output has its own")
     return Row("draws independent", GIVEN, "your exploration must not share draws between outputs")
 

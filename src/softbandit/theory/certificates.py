@@ -13,88 +13,15 @@ over pi*; the truncation that follows needs it at each arm. See docs/theory.md.)
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from softbandit.backend.shapes import Floats
 from softbandit.errors import ArgumentError
-from softbandit.model.explorations import (
-    UCB,
-    Exploration,
-    Gaussian,
-    Greedy,
-    RandUCB,
-    Thompson,
-    TruncatedGaussian,
-    UniformDiscrete,
-)
-from softbandit.theory.deviation import ROUNDING, USABLE, Law, Trial
-from softbandit.theory.sampling import sampled_law
-
-
-def law(exploration: Exploration, trial: Trial) -> Law:
-    """Return the law of an exploration's deviation: in closed form for the built-in ones, else by sampling.
-
-    A subclass may do anything, so it is sampled too.
-    """
-    closed_form = CLOSED_FORMS.get(type(exploration))
-    return (closed_form and closed_form(exploration, trial)) or sampled_law(exploration, trial)
-
-
-def _ucb(exploration: Exploration, trial: Trial) -> Law:
-    p = float(trial.scale >= 1)
-    return Law((p, p), lambda _: trial.scale, 0.0, sure=True)
-
-
-def _greedy(exploration: Exploration, trial: Trial) -> Law:
-    return Law((0.0, 0.0), lambda _: 0.0, 0.0, sure=True)
-
-
-def _thompson(exploration: Exploration, trial: Trial) -> Law:
-    """Return the law of h_t(x) ~ N(mu, beta^2 sigma^2) at each of n arms; all together by the union bound."""
-    n, p = len(trial.features.diag), upper_tail(_threshold(trial.scale))
-    return Law((p, p), lambda q: trial.scale * math.sqrt(2 * math.log(n / q)), 0.0, sure=False, one_arm=True)
-
-
-def _rand_ucb(exploration: Exploration, trial: Trial) -> Law | None:
-    """Return the law of one Z_t for all arms, which needs no union bound; None if Z_t is the user's."""
-    assert isinstance(exploration, RandUCB)
-    distribution = exploration.distribution
-    if type(distribution) is Gaussian:
-        p = upper_tail(_threshold(trial.scale))
-        return Law((p, p), lambda q: trial.scale * math.sqrt(2 * math.log(1 / q)), 0.0, sure=False)
-    if type(distribution) is UniformDiscrete:
-        points = np.linspace(0, 2, distribution.points)
-        return _discrete(points, np.full(len(points), 1 / len(points)), trial)
-    if type(distribution) is TruncatedGaussian:
-        return _discrete(*distribution.support(), trial)
-    return None
-
-
-CLOSED_FORMS: dict[type, Callable[[Exploration, Trial], Law | None]] = {
-    UCB: _ucb,
-    Greedy: _greedy,
-    Thompson: _thompson,
-    RandUCB: _rand_ucb,
-}
-
-
-def _discrete(points: Floats, probability: Floats, trial: Trial) -> Law:
-    p = float(probability[points >= _threshold(trial.scale) * (1 - ROUNDING)].sum())
-    return Law((p, p), lambda _: trial.scale * float(np.abs(points).max()), 0.0, sure=True)
-
-
-def _threshold(scale: float) -> float:
-    """Return the least Z with scale Z >= 1."""
-    return 1 / scale if scale > 0 else math.inf
-
-
-def upper_tail(z: float) -> float:
-    """Return P(N(0, 1) >= z). (The laws use P(|N(0, 1)| > z) <= exp(-z^2 / 2), which can be inverted.)"""
-    return 0.5 * math.erfc(z / math.sqrt(2))
-
+from softbandit.model.explorations import Exploration
+from softbandit.theory.deviation import USABLE, Law, Trial, law
 
 SATISFIED, FAILED, OPEN = "satisfied", "not satisfied", "not decided"
 
@@ -162,9 +89,9 @@ def _verdict(laws: Sequence[Law], scale: float, one_arm: bool | None) -> tuple[s
     """Return the verdict, and the inequality that decides it."""
     condition = Condition(laws, "", "")
     p_3, largest_p_3 = condition.p_3, math.prod(law.anti[1] for law in laws)
-    for law in laws:
-        if law.anti[1] <= (USABLE if law.sampled else 0.0):
-            probability = f"at most {law.anti[1]:.1e}, too small to use" if law.sampled else "0"
+    for output in laws:
+        if output.anti[1] <= (USABLE if output.sampled else 0.0):
+            probability = f"at most {output.anti[1]:.1e}, too small to use" if output.sampled else "0"
             return FAILED, f"P(E_anti) >= p_3 > 0 fails: for one output it is {probability}"
     if scale < 1:
         formally = f"; formally p_3 = {p_3:.1e} > 0, but the bound is void" if p_3 > 0 else ""

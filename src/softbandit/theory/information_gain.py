@@ -110,8 +110,21 @@ def _factorisation_error(features: Features, rounds: Ints, lam: float) -> Floats
     return np.asarray(rounds * features.residual / (2 * lam))
 
 
+<<<<<<< HEAD
+=======
+class Rate(NamedTuple):
+    """The growth of gamma_t, up to a constant factor."""
+
+    formula: str
+    degree: float  # of t, ignoring logarithms: the bounds are sublinear if it is below 1/2
+
+    def __str__(self) -> str:
+        return f"O({self.formula})"
+
+
+>>>>>>> shrink-theory
 def gain_rate(kernel: Kernel, dimension: int) -> Rate:
-    """The paper's rate of gamma_t on a compact convex set in that many dimensions (section 2).
+    """Return the paper's rate of gamma_t on a compact convex set in that many dimensions (section 2).
 
     >>> from softbandit.gp.kernels import Matern
     >>> print(gain_rate(Matern(0.2, nu=1.5), 2))

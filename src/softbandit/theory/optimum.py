@@ -41,26 +41,25 @@ def randomized_optimum(reward: Floats, cost: Floats, contexts: ArrayLike | None 
     Optimum(value=0.25, weights=array([0.75, 0.25]))
     """
     f, g = functions(reward, cost)
-    if contexts is not None:
-        if np.shape(contexts) != f.shape:
-            got = Description(f"shape {np.shape(contexts)}")
-            raise ArgumentError.of("contexts", f"one per arm, {len(f)} in all", got, "Check the shape.")
-        weights = _best_vertex(f, g, np.unique(contexts, return_inverse=True)[1].astype(float))
-        return Optimum(float(f @ weights), weights)
-    best = best_arm(f, g)
-    weights = _best_pair(f, g[:, 0], best) if g.shape[1] == 1 else _best_vertex(f, g, np.zeros(len(f)))
+    if contexts is not None and np.shape(contexts) != f.shape:
+        got = Description(f"shape {np.shape(contexts)}")
+        raise ArgumentError.of("contexts", f"one per arm, {len(f)} in all", got, "Check the shape.")
+    best = best_arm(f, g) if contexts is None else None
+    pair = contexts is None and g.shape[1] == 1
+    weights = _best_pair(f, g[:, 0], best) if pair else _best_vertex(f, g, contexts)
     value = float(f @ weights)
     if best is not None and f[best] >= value:  # one arm is as good: return it without rounding
-        return Optimum(float(f[best]), _single_arm(len(f), best))
+        return Optimum(float(f[best]), single_arm(len(f), best))
     return Optimum(value, weights)
 
 
-def _best_vertex(f: Floats, g: Floats, contexts: Floats) -> Floats:
+def _best_vertex(f: Floats, g: Floats, contexts: ArrayLike | None) -> Floats:
     """Return pi* by linear program, with the same weight for every context."""
-    members = (contexts == np.unique(contexts)[:, None]).astype(float)
+    values, labels = np.unique(np.zeros(len(f)) if contexts is None else contexts, return_inverse=True)
+    members = (labels == np.arange(len(values))[:, None]).astype(float)
     x = _solve(
         c=-f / _magnitude(f),
-        A_ub=(g / _magnitudes(g)).T,
+        A_ub=(g / _magnitude(g, axis=0)).T,
         b_ub=np.zeros(g.shape[1]),
         A_eq=members,
         b_eq=np.full(len(members), 1 / len(members)),
@@ -84,7 +83,7 @@ def _best_pair(f: Floats, g: Floats, best: int | None) -> Floats:
         if (back, up) == (i, j):
             break
         i, j = back, up
-    weights = _single_arm(len(f), i)
+    weights = single_arm(len(f), i)
     if j >= 0:
         weights[[i, j]] = g[j] / (g[j] - g[i]), -g[i] / (g[j] - g[i])
     return weights
@@ -107,14 +106,14 @@ def optimal_dual(reward: Floats, cost: Floats) -> OptimalDual:
     """
     f, g = functions(reward, cost)
     slater_condition(g)
-    f_scale, g_scale = _magnitude(f), _magnitudes(g)
+    f_scale, g_scale = _magnitude(f), _magnitude(g, axis=0)
     u, *phi = _solve(
         c=np.r_[1.0, np.zeros(g.shape[1])],
         A_ub=np.c_[-np.ones(len(f)), -g / g_scale],
         b_ub=-f / f_scale,
         bounds=[(None, None)] + [(0, None)] * g.shape[1],
     )
-    return OptimalDual(np.maximum(phi, 0.0) * f_scale / g_scale, float(u) * f_scale)
+    return OptimalDual(np.maximum(phi, 0.0) * f_scale / g_scale, float(u * f_scale))
 
 
 def largest_margin(cost: Floats) -> Slater:
@@ -129,7 +128,7 @@ def largest_margin(cost: Floats) -> Slater:
     n, m = g.shape
     if m == 1:
         best = int(g.argmin())
-        return Slater(float(-g[best, 0]), _single_arm(n, best))
+        return Slater(float(-g[best, 0]), single_arm(n, best))
     # Variables (pi, delta): maximise delta subject to g^T pi + delta <= 0, sum pi = 1.
     x = _solve(
         c=np.r_[np.zeros(n), -1.0],
@@ -151,12 +150,9 @@ def slater_condition(cost: Floats) -> Slater:
     if slater.margin <= 0:
         g = slater.weights @ _costs(cost)
         worst = int(g.argmax())
-        raise InfeasibleError.of(
-            "cost",
-            "some mixture of arms with every E[g_i] below 0 (Slater's condition)",
-            Description(f"even the best mixture has E[g_{worst}] = {g[worst]:.3g}"),
-            f"Relax constraint {worst}, or add arms of lower cost.",
-        )
+        expected = "some mixture of arms with every E[g_i] below 0 (Slater's condition)"
+        got = Description(f"even the best mixture has E[g_{worst}] = {g[worst]:.3g}")
+        raise InfeasibleError.of("cost", expected, got, f"Relax constraint {worst}, or add arms of lower cost.")
     return slater
 
 
@@ -180,20 +176,15 @@ def _mixture(x: Floats) -> Floats:
     return np.asarray(weights / weights.sum())
 
 
-def _single_arm(n: int, arm: int) -> Floats:
+def single_arm(n: int, arm: int) -> Floats:
     """Return the mixture with all weight on one arm."""
-    weights = np.zeros(n)
-    weights[arm] = 1.0
-    return weights
+    return np.asarray(np.eye(1, n, arm)[0])
 
 
-def _magnitude(values: Floats) -> float:
+def _magnitude(values: Floats, axis: int | None = None) -> Floats:
     """Return the scale to divide by before solving, since the solver's tolerances are absolute."""
-    return float(np.abs(values).max(initial=0.0)) or 1.0
-
-
-def _magnitudes(g: Floats) -> Floats:
-    return np.array([_magnitude(column) for column in g.T])
+    largest = np.abs(values).max(axis=axis, initial=0.0)
+    return np.where(largest > 0, largest, 1.0)
 
 
 def _solve(**program: object) -> Floats:
