@@ -18,11 +18,7 @@ from softbandit import validation
 from softbandit.backend.shapes import Floats
 from softbandit.errors import ArgumentError
 from softbandit.model.widths import checked_confidence
-<<<<<<< HEAD
-from softbandit.policies.dual import checked_slack
-=======
 from softbandit.policies.dual import checked_slack, slater_margin
->>>>>>> shrink-theory
 from softbandit.theory.certificates import SATISFIED, Condition
 
 

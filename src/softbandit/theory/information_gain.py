@@ -110,19 +110,6 @@ def _factorisation_error(features: Features, rounds: Ints, lam: float) -> Floats
     return np.asarray(rounds * features.residual / (2 * lam))
 
 
-<<<<<<< HEAD
-=======
-class Rate(NamedTuple):
-    """The growth of gamma_t, up to a constant factor."""
-
-    formula: str
-    degree: float  # of t, ignoring logarithms: the bounds are sublinear if it is below 1/2
-
-    def __str__(self) -> str:
-        return f"O({self.formula})"
-
-
->>>>>>> shrink-theory
 def gain_rate(kernel: Kernel, dimension: int) -> Rate:
     """Return the paper's rate of gamma_t on a compact convex set in that many dimensions (section 2).
 
@@ -130,4 +117,6 @@ def gain_rate(kernel: Kernel, dimension: int) -> Rate:
     >>> print(gain_rate(Matern(0.2, nu=1.5), 2))
     O(t^0.667 ln t)
     """
+    if not isinstance(kernel, Kernel):
+        raise ArgumentError.of("kernel", "a Kernel", kernel, "For example sb.SquaredExponential(0.2).")
     return kernel.gain_rate(validation.whole("dimension", dimension, least=1))
