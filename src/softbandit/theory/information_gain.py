@@ -12,6 +12,7 @@ import numpy as np
 
 from softbandit import validation
 from softbandit.backend.shapes import Floats, Ints
+from softbandit.errors import ArgumentError
 from softbandit.gp import weight_space
 from softbandit.gp.kernel import Kernel, Rate
 from softbandit.gp.pivoted_cholesky import Features
