@@ -7,7 +7,6 @@ from softbandit_tests.tiny_experiment import tiny
 
 import softbandit as sb
 from softbandit.experiments import claims, figures_results, judges, reproduce, runner
-from softbandit.experiments.figures_check import check_figures
 from softbandit.experiments.tables import Table
 
 CLAIM = claims.Claim(
@@ -146,12 +145,12 @@ def test_a_heat_map_shows_every_grid_point_and_frames_the_primary_one(outcome):
 )
 def test_a_figure_that_cannot_be_drawn_is_refused_before_the_work(figure, says):
     with pytest.raises(sb.ArgumentError, match=says):
-        check_figures(tiny(figures={"one": figure}))
+        tiny(figures={"one": figure})
 
 
 def test_a_figure_name_that_is_no_file_name_is_refused():
     with pytest.raises(sb.ArgumentError, match="letters, digits"):
-        check_figures(tiny(figures={"../escaped": FIGURES["one"]}))
+        tiny(figures={"../escaped": FIGURES["one"]})
 
 
 def test_times_are_drawn_with_their_exponents_and_reported(tmp_path):

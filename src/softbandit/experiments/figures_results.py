@@ -19,8 +19,8 @@ import numpy as np
 
 from softbandit.backend.shapes import Floats
 from softbandit.experiments.figures import COLOURS, draw_band, finish, new_figure
-from softbandit.experiments.figures_check import FigureSpec, read_figure
 from softbandit.experiments.runner import Outcome
+from softbandit.experiments.spec import FigureSpec, read_figure
 from softbandit.experiments.statistics import curves, exponent, interval, intervals, readable, units
 from softbandit.experiments.tables import Table, label
 
@@ -224,7 +224,7 @@ def _fixed(outcome: Outcome, shown: Sequence[str]) -> dict[str, object]:
 
 def _styles(table: Table, spec: FigureSpec) -> list[tuple[str, str, str]]:
     """Return the name, colour and line style of each policy."""
-    names = [name for name in table.values("policy") if name in spec.policies]
+    names = [name for name in table.values("policy") if name in spec.policies or not spec.policies]
     if all(name in STYLES for name in names):
         return [(name, *STYLES[name]) for name in names]
     return [(name, OTHER_COLOURS[i % len(OTHER_COLOURS)], DASHES[i % len(DASHES)]) for i, name in enumerate(names)]

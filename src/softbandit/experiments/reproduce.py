@@ -11,7 +11,6 @@ from softbandit.errors import FileError
 from softbandit.experiments import figures_results
 from softbandit.experiments.claims import Verdict, judge
 from softbandit.experiments.claims_paper import CLAIMS
-from softbandit.experiments.figures_check import check_figures
 from softbandit.experiments.report import write_report
 from softbandit.experiments.runner import Outcome, check, load_finished, run, write_json
 from softbandit.experiments.spec import Experiment, load
@@ -64,8 +63,6 @@ def execute(
 
     `progress` is called with an experiment's name and the work done on it since the last call.
     """
-    for spec in specs:
-        check_figures(spec)
     sources = [check(spec, data) for spec in specs]
     prepare_folder(out)
     for spec, source in zip(specs, sources, strict=True):
