@@ -127,9 +127,7 @@ def _error_bars(axes: "Axes", x: Sequence[float], ends: Floats, style: tuple[str
     """Draw means and intervals, shifted by that many points so that policies do not hide each other."""
     from matplotlib.transforms import ScaledTranslation
 
-    figure = axes.get_figure()
-    assert figure is not None
-    shifted = axes.transData + ScaledTranslation(shift / 72, 0, figure.dpi_scale_trans)
+    shifted = axes.transData + ScaledTranslation(shift / 72, 0, axes.figure.dpi_scale_trans)
     error = np.abs(ends[:, 1:].T - ends[:, 0])
     name, colour, line = style
     dots: dict[str, Any] = {"marker": "o", "ms": 4, "capsize": 2, "lw": 1.4}

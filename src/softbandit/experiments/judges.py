@@ -102,12 +102,9 @@ def sublinear(policies: Sequence[str], metric: str) -> Rule:
     """The mean grows as t^p with p < 1, beyond chance, from T/10 to T."""
 
     def apply(rows: Table) -> Evidence:
-        powers = {}
-        for name in policies:
-            power = _growth(rows.where(policy=name), metric, (0.1, 1.0))
-            if power is None:
-                return TOO_FEW
-            powers[name] = power
+        powers = {name: power for name in policies if (power := _growth(rows.where(policy=name), metric, (0.1, 1.0)))}
+        if len(powers) < len(policies):
+            return TOO_FEW
         worst = max(powers, key=lambda name: powers[name].mean)
         details = tuple((name, f"p = {power}") for name, power in powers.items())
         highest = max(power.high for power in powers.values())

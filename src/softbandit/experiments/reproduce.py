@@ -16,27 +16,11 @@ from softbandit.experiments.runner import Outcome, check, load_finished, run, wr
 from softbandit.experiments.spec import Experiment, load
 
 FOLDER = Path(__file__).parent / "paper"
-PAPER = (
-    "synthetic",
-    "sensors",
-    "stocks",
-    "arms",
-    "sensors-grid",
-    "stocks-grid",
-    "synthetic-grid",
-    "slack",
-    "queue",
-    "widths",
-    "distributions",
-    "constraints",
-    "doubling",
-    "noise",
-    "cloud",
-    "wireless",
-)
+FIGURES = ("synthetic", "sensors", "stocks", "arms")
+GRIDS = ("sensors-grid", "stocks-grid", "synthetic-grid")
+VARIANTS = ("slack", "queue", "widths", "distributions", "constraints", "doubling", "noise", "cloud", "wireless")
+PAPER = (*FIGURES, *GRIDS, *VARIANTS)
 """The experiments' files, with those of the paper's figures first."""
-
-FORMATS = ("png", "pdf")
 
 
 def paper(quick: bool = False, trials: int | None = None) -> list[Experiment]:
@@ -64,22 +48,16 @@ def execute(
     `progress` is called with an experiment's name and the work done on it since the last call.
     """
     sources = [check(spec, data) for spec in specs]
-    prepare_folder(out)
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=out).close()
+    except OSError as error:
+        raise FileError(f"{out}: expected a folder to write to, got {error}. Name another with --out.") from error
     for spec, source in zip(specs, sources, strict=True):
         progress(spec.name, 0)
         outcome = run(spec, out, data, backend, jobs, partial(progress, spec.name), source)
         draw(outcome)
         yield outcome
-
-
-def prepare_folder(out: Path) -> None:
-    """Check, before the work, that results can be written."""
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=out):
-            pass
-    except OSError as error:
-        raise FileError(f"{out}: expected a folder to write to, got {error}. Name another with --out.") from error
 
 
 def with_earlier(
@@ -88,11 +66,11 @@ def with_earlier(
     """Add the other experiments that earlier runs left in the folder, and return all in order."""
     known = {outcome.spec.name: outcome for outcome in outcomes}
     for spec in specs:
-        if spec.name not in known and (out / spec.name / "manifest.json").exists():
-            outcome = load_finished(spec, out, check(spec, data))
-            if outcome is not None:
-                draw(outcome)
-                known[spec.name] = outcome
+        if spec.name in known or not (out / spec.name / "manifest.json").exists():
+            continue
+        if outcome := load_finished(spec, out, check(spec, data)):
+            draw(outcome)
+            known[spec.name] = outcome
     return [known[spec.name] for spec in specs if spec.name in known]
 
 
@@ -100,7 +78,7 @@ def draw(outcome: Outcome) -> None:
     """Save the experiment's figures next to its table."""
     for name in outcome.spec.figures:
         figure = figures_results.draw(outcome, name)
-        for kind in FORMATS:
+        for kind in ("png", "pdf"):
             with replacing(outcome.folder / f"{name}.{kind}") as file:
                 figure.savefig(file, format=kind, metadata={"CreationDate": None} if kind == "pdf" else None)
 
