@@ -14,6 +14,7 @@ from softbandit import validation
 from softbandit.cli.shared import console, messages, print_table, progress_bar
 from softbandit.experiments import reproduce as steps
 from softbandit.experiments.claims import CONDITIONALLY, FAILS, HOLDS, UNJUDGED, Verdict
+from softbandit.experiments.report import save_report
 from softbandit.experiments.runner import Outcome, work
 from softbandit.experiments.spec import Experiment, load
 from softbandit.experiments.statistics import final_numbers
@@ -46,7 +47,7 @@ def run(
         spec = load(file, quick, _positive("trials", trials))
         outcome = _execute([spec], out, data, backend, jobs)[0]
         _print_scores(outcome)
-        path = steps.save_report([outcome], [], spec.title, outcome.folder, _command())
+        path = save_report([outcome], [], spec.title, outcome.folder, _command())
         console.print(f"Report: {path}", soft_wrap=True)
 
 
@@ -69,7 +70,7 @@ def reproduce(
         verdicts = steps.judge_all(outcomes)
         _print_verdicts(verdicts)
         title = "On Kernelized Multi-Armed Bandits with Constraints, reproduced" + (" (quick run)" if quick else "")
-        path = steps.save_report(outcomes, verdicts, title, folder, _command())
+        path = save_report(outcomes, verdicts, title, folder, _command())
         console.print(f"{time.perf_counter() - start:.0f} s. Report: {path}", soft_wrap=True)
 
 

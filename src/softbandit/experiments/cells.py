@@ -113,7 +113,7 @@ def _rows(scores: Scores, tried: Ints, key: Settings, cell: Cell) -> Table:
     worst = {name: getattr(scores, name).reshape(*tried.shape, -1).max(axis=2) for name in METRICS[:-1]}
     columns = {name: [value] * (len(cell.trials) * len(rounds)) for name, value in key.items()}
     places = {"trial": np.repeat(cell.trials, len(rounds)), "round": np.tile(rounds, len(cell.trials))}
-    curves = {**worst, METRICS[-1]: tried}
+    curves = {**worst, "arms_tried": tried}
     return Table.of({**columns, **places, **{name: curve[:, rounds - 1].ravel() for name, curve in curves.items()}})
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from softbandit.atomic_write import replacing
 from softbandit.experiments.claims import CONDITIONALLY, FAILS, HOLDS, UNJUDGED, Verdict
-from softbandit.experiments.runner import Outcome
+from softbandit.experiments.runner import Outcome, write_json
 from softbandit.experiments.spec import Settings
 from softbandit.experiments.statistics import final_numbers
 from softbandit.experiments.tables import SYMBOLS, label
@@ -21,10 +21,9 @@ brackets are 95% intervals. What “holds” means for each claim, and all evide
 """
 
 
-def write_report(
-    path: Path, title: str, outcomes: Sequence[Outcome], verdicts: Sequence[Verdict], command: str
-) -> None:
-    """Write the report; figures are read from the experiments' folders."""
+def save_report(outcomes: Sequence[Outcome], verdicts: Sequence[Verdict], title: str, out: Path, command: str) -> Path:
+    """Write index.html, and the verdicts as claims.json for programs. Return the path of the page."""
+    write_json(out / "claims.json", [_plain(verdict) for verdict in verdicts])
     page = [
         f"<!doctype html><html lang='en'><meta charset='utf-8'><title>{escape(title)}</title>"
         f"<meta name='viewport' content='width=device-width'><style>\n{STYLE.read_text()}</style>",
@@ -37,8 +36,16 @@ def write_report(
     for o in outcomes:
         page += _experiment(o, [v for v in verdicts if v.claim.experiment == o.spec.name])
     page += ["<h2>How it was produced</h2>", *_provenance(outcomes, command)]
-    with replacing(path) as file:
+    with replacing(out / "index.html") as file:
         file.write(("\n".join(page) + "</html>\n").encode())
+    return out / "index.html"
+
+
+def _plain(v: Verdict) -> dict[str, object]:
+    """Return a verdict as it is written in claims.json."""
+    evidence = [{"where": where, **result._asdict()} for where, result in v.evidence]
+    claim = {"claim": v.claim.name, "sentence": v.claim.sentence, "rule": v.claim.rule.words, "paper": v.claim.paper}
+    return {**claim, "verdict": v.verdict, "condition": v.condition, "stand_in": v.stand_in, "evidence": evidence}
 
 
 def escape(value: object) -> str:

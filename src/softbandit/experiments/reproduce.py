@@ -11,8 +11,7 @@ from softbandit.errors import FileError
 from softbandit.experiments import figures_results
 from softbandit.experiments.claims import Verdict, judge
 from softbandit.experiments.claims_paper import CLAIMS
-from softbandit.experiments.report import write_report
-from softbandit.experiments.runner import Outcome, check, load_finished, run, write_json
+from softbandit.experiments.runner import Outcome, check, load_finished, run
 from softbandit.experiments.spec import Experiment, load
 
 FOLDER = Path(__file__).parent / "paper"
@@ -87,17 +86,3 @@ def judge_all(outcomes: Sequence[Outcome]) -> list[Verdict]:
     """Judge the claims that these outcomes can decide, in the paper's order."""
     known = {outcome.spec.name: outcome for outcome in outcomes}
     return [judge(claim, known[claim.experiment]) for claim in CLAIMS if claim.experiment in known]
-
-
-def save_report(outcomes: Sequence[Outcome], verdicts: Sequence[Verdict], title: str, out: Path, command: str) -> Path:
-    """Write index.html, and the verdicts as claims.json for programs. Return the path of the page."""
-    write_json(out / "claims.json", [_plain(verdict) for verdict in verdicts])
-    write_report(out / "index.html", title, outcomes, verdicts, command)
-    return out / "index.html"
-
-
-def _plain(v: Verdict) -> dict[str, object]:
-    """Return a verdict as it is written in claims.json."""
-    evidence = [{"where": where, **result._asdict()} for where, result in v.evidence]
-    claim = {"claim": v.claim.name, "sentence": v.claim.sentence, "rule": v.claim.rule.words, "paper": v.claim.paper}
-    return {**claim, "verdict": v.verdict, "condition": v.condition, "stand_in": v.stand_in, "evidence": evidence}

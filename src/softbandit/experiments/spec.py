@@ -54,13 +54,7 @@ RESERVED = {"policy", "only", "instance", "trial", "round", "maximiser", "horizo
 MAX_CELLS = 100_000  # a cell is one policy on one instance at one point of the grid
 TABLES = ("problem", "settings", "policies", "grid", "primary", "figures")
 
-FIGURE_KINDS = {
-    "curves": ("y",),
-    "final": ("x", "y"),
-    "dots": ("y",),
-    "heat": ("y", "rows", "columns"),
-    "times": ("x",),
-}
+FIGURE_KINDS = {"curves": ["y"], "final": ["x", "y"], "dots": ["y"], "heat": ["y", "rows", "columns"], "times": ["x"]}
 """The keys that each kind of figure must have."""
 
 
