@@ -77,7 +77,7 @@ def test_checkpoints_increase_and_end_with_the_last_round(horizon):
 
 
 def test_measuring_time_gives_one_row_per_cell():
-    cell = all_cells(tiny(measure="time", horizon=3, trials=2, instances=1))[0]
+    cell = all_cells(tiny(measure="time", figures={}, horizon=3, trials=2, instances=1))[0]
     table = play(cell, ON_NUMPY)
     assert len(table) == 1
     assert table["microseconds"][0] > 0
@@ -103,5 +103,5 @@ def test_an_engine_that_the_file_names_runs_every_policy():
 
 
 def test_times_are_measured_with_numpy_unless_the_file_names_an_engine():
-    assert set(choose_engines(tiny(horizon=10**6, measure="time")).values()) == {"numpy"}
-    assert set(choose_engines(tiny(engine="jax", measure="time")).values()) == {"jax"}
+    assert set(choose_engines(tiny(horizon=10**6, measure="time", figures={})).values()) == {"numpy"}
+    assert set(choose_engines(tiny(engine="jax", measure="time", figures={})).values()) == {"jax"}

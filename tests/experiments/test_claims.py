@@ -46,7 +46,7 @@ def test_better_or_similar_allows_ten_percent_above_the_other():
 
 
 def test_strictly_better_must_be_beyond_chance():
-    judge = j.better_or_similar(["a"], ["b"], "strong_regret", strictly=True).apply
+    judge = j.better(["a"], ["b"], "strong_regret").apply
     assert judge(table(rows({"a": flat(90.0), "b": flat(100.0)}))).holds
     noisy = {"a": lambda i, t: 95.0 + 20 * (-1) ** i, "b": flat(100.0, 0.0)}
     assert not judge(table(rows(noisy))).holds  # a mean gap of 5 under a standard error of 7.6
@@ -61,7 +61,7 @@ def test_all_zero_fails_if_one_trial_is_not_zero():
 
 
 def test_at_most_compares_the_upper_end_and_names_the_worst_policy():
-    judge = j.at_most(["a", "b"], "violated_rounds", 5).apply
+    judge = j.at_most(["a", "b"], "violated_rounds", limit=5).apply
     good = judge(table(rows({"a": flat(1.0), "b": flat(3.0)}, "violated_rounds")))
     assert good.holds
     assert "(b)" in good.ours
@@ -85,8 +85,8 @@ def test_equals_zero_allows_a_mean_of_up_to_a_half():
     "rule",
     [
         j.better_or_similar(["a"], ["b"], "strong_regret"),
-        j.better_or_similar(["a"], ["b"], "strong_regret", strictly=True),
-        j.at_most(["a"], "strong_regret", 5),
+        j.better(["a"], ["b"], "strong_regret"),
+        j.at_most(["a"], "strong_regret", limit=5),
         j.equals("a", "strong_regret", 5),
         j.sublinear(["a"], "strong_regret"),
         j.linear_until("a", "strong_regret", lambda T: T / 10),
@@ -139,9 +139,10 @@ def test_cost_in_arms_compares_the_exponent_with_its_limits():
         ]
         return Table.of_rows(timings)
 
-    assert j.cost_in_arms(["a"], quadratic=False).apply(times(1.0)).ours == "n^1.00 (a)"
-    assert [j.cost_in_arms(["a"], quadratic=False).apply(times(p)).holds for p in (1.0, 1.5)] == [True, False]
-    assert [j.cost_in_arms(["a"], quadratic=True).apply(times(p)).holds for p in (1.5, 2.0)] == [False, True]
+    linear, quadratic = j.cost_in_arms(["a"], sign="<=", limit=1.15), j.cost_in_arms(["a"], sign=">=", limit=1.7)
+    assert linear.apply(times(1.0)).ours == "n^1.00 (a)"
+    assert [linear.apply(times(p)).holds for p in (1.0, 1.5)] == [True, False]
+    assert [quadratic.apply(times(p)).holds for p in (1.5, 2.0)] == [False, True]
 
 
 def test_as_fast_as_compares_at_the_largest_number_of_arms():
@@ -149,13 +150,13 @@ def test_as_fast_as_compares_at_the_largest_number_of_arms():
         {"problem.arms": n, "policy": p, "instance": 0, "microseconds": t}
         for n, p, t in ((100, "a", 9.0), (100, "b", 1.0), (1000, "a", 20.0), (1000, "b", 10.0))
     ]
-    evidence = j.as_fast_as({"a": "b"}, 3.0).apply(Table.of_rows(timings))
+    evidence = j.as_fast_as({"a": "b"}, factor=3.0).apply(Table.of_rows(timings))
     assert evidence.holds
     assert evidence.ours == "2.00 x (a / b)"
 
 
 CLAIM = c.Claim(
-    "Count", "N <= 5.", "N <= 5", "tiny", "one", j.at_most(["a"], "violated_rounds", 5),
+    "Count", "N <= 5.", "N <= 5", "tiny", "one", j.at_most(["a"], "violated_rounds", limit=5),
     [c.Condition("with the width scaled by 0.2", {"width_scale": 0.2})],
 )  # fmt: skip
 

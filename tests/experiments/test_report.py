@@ -6,13 +6,12 @@ import pytest
 from softbandit_tests.tiny_experiment import tiny
 
 import softbandit as sb
-from softbandit.experiments import claims, figures_results, judges, reproduce, runner
-from softbandit.experiments.figures_check import check_figures
+from softbandit.experiments import claims, figures_results, judges, report, reproduce, runner
 from softbandit.experiments.tables import Table
 
 CLAIM = claims.Claim(
     "A <b>claim</b>", "CKB & co.", "N <= 5", "tiny", "one",
-    judges.at_most(["ckb-ucb"], "violated_rounds", 5),
+    judges.at_most(["ckb-ucb"], "violated_rounds", limit=5),
 )  # fmt: skip
 FIGURES = {
     "one": {"kind": "curves", "y": ["strong_regret", "violation"], "panels": ["width_scale"]},
@@ -59,7 +58,7 @@ def read(path):
 
 def test_the_report_is_valid_html_and_needs_no_other_file(outcome, tmp_path):
     verdicts = [claims.judge(CLAIM, outcome)]
-    path = reproduce.save_report([outcome], verdicts, "A title", tmp_path, "softbandit run tiny.toml")
+    path = report.save_report([outcome], verdicts, "A title", tmp_path, "softbandit run tiny.toml")
     page = path.read_text()
     reader = read(path)
     assert all(link[1:] in reader.ids for link in reader.links)
@@ -75,7 +74,7 @@ def test_another_table_gives_another_report(outcome, tmp_path):
 
     def text_of(changed):
         verdicts = [claims.judge(CLAIM, changed)]
-        return verdicts[0], read(reproduce.save_report([changed], verdicts, "t", tmp_path, "c")).text
+        return verdicts[0], read(report.save_report([changed], verdicts, "t", tmp_path, "c")).text
 
     table = Table({name: column.copy() for name, column in outcome.table.columns.items()})
     table["violated_rounds"][:] = 0
@@ -146,12 +145,12 @@ def test_a_heat_map_shows_every_grid_point_and_frames_the_primary_one(outcome):
 )
 def test_a_figure_that_cannot_be_drawn_is_refused_before_the_work(figure, says):
     with pytest.raises(sb.ArgumentError, match=says):
-        check_figures(tiny(figures={"one": figure}))
+        tiny(figures={"one": figure})
 
 
 def test_a_figure_name_that_is_no_file_name_is_refused():
     with pytest.raises(sb.ArgumentError, match="letters, digits"):
-        check_figures(tiny(figures={"../escaped": FIGURES["one"]}))
+        tiny(figures={"../escaped": FIGURES["one"]})
 
 
 def test_times_are_drawn_with_their_exponents_and_reported(tmp_path):
@@ -164,4 +163,4 @@ def test_times_are_drawn_with_their_exponents_and_reported(tmp_path):
     reproduce.draw(outcome)
     figure = figures_results.draw(outcome, "t")
     assert "ckb-ucb: $n^" in figure.axes[0].get_legend().get_texts()[0].get_text()
-    assert "microseconds" in read(reproduce.save_report([outcome], [], "t", tmp_path, "c")).text
+    assert "microseconds" in read(report.save_report([outcome], [], "t", tmp_path, "c")).text

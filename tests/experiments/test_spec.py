@@ -7,7 +7,6 @@ import pytest
 from softbandit_tests.tiny_experiment import TINY, TOML, tiny, written
 
 import softbandit as sb
-from softbandit.experiments.figures_check import check_figures
 from softbandit.experiments.runner import check
 from softbandit.experiments.spec import load, parse
 
@@ -24,7 +23,7 @@ def test_the_primary_setting_is_the_first_of_the_grid_by_default():
 
 
 def test_an_experiment_without_a_grid_has_one_point():
-    assert list(tiny(grid={}, primary={}).combinations()) == [{}]
+    assert list(tiny(grid={}, primary={}, figures={}).combinations()) == [{}]
 
 
 def test_a_quick_run_replaces_the_settings_under_quick(tmp_path):
@@ -87,7 +86,7 @@ def test_a_missing_key_is_named(missing):
         ({"settings": {"width_scal": 1.0}}, "Did you mean 'width_scale'"),
         ({"policies": {"ckb-ucb": {"slak": 0.1}}}, "policy ckb-ucb.*Did you mean 'slack'"),
         ({"problem": {"kind": "rkhs", "arm": 10}}, "Did you mean 'arms'"),
-        ({"grid": {"problem.nois": [0.1]}, "primary": {}}, "Did you mean 'noise'"),
+        ({"grid": {"problem.nois": [0.1]}, "primary": {}, "figures": {}}, "Did you mean 'noise'"),
         ({"policies": {"ckb": {"explore": {"law": "unifrm"}}}}, "Did you mean 'uniform'"),
         (
             {"policies": {"ckb": {"explore": {"law": "uniform", "point": 3}}}},
@@ -119,4 +118,3 @@ def test_the_example_in_the_docs_is_a_valid_experiment():
     (text,) = re.findall(r"```toml\n(.*?)```", page, flags=re.S)
     spec = parse(tomllib.loads(text), "docs")
     check(spec, None)
-    check_figures(spec)

@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.table import Table
 
 from softbandit import problems, validation
-from softbandit.cli.shared import console, messages, progress_bar
+from softbandit.cli.shared import console, messages, print_table, progress_bar
 from softbandit.experiments.build import build_policy
 from softbandit.experiments.figures import figure_path, overview
 from softbandit.simulation.scores import score
@@ -55,16 +54,14 @@ def demo(
 
 def _print_scores(traces: Mapping[str, Trace], problem: problems.Problem, trials: int, horizon: int) -> None:
     best = randomized_optimum(problem.reward, problem.cost).value
-    table = Table(title=f"{problem.name}, T = {horizon:,}, mean of {trials} trials", title_justify="left")
-    table.add_column("policy")
-    for column in ("reward/round", "R_+(T)", "V(T)", "V(T)/T", "N"):
-        table.add_column(column, justify="right")
+    title = f"{problem.name}, T = {horizon:,}, mean of {trials} trials"
+    rows = []
     for name, trace in traces.items():
         scores = score(trace, problem)
         regret, violation = scores.strong_regret[:, -1].mean(), scores.violation[:, -1].mean()
         row = [best - regret / horizon, regret, violation, violation / horizon, scores.violated_rounds[:, -1].mean()]
-        table.add_row(name, *(f"{v:,.{d}f}" for v, d in zip(row, (3, 1, 1, 4, 0), strict=True)))
-    console.print(table)
+        rows.append([name, *(f"{v:,.{d}f}" for v, d in zip(row, (3, 1, 1, 4, 0), strict=True))])
+    print_table(title, ["policy"], ["reward/round", "R_+(T)", "V(T)", "V(T)/T", "N"], rows)
     console.print(
         f"The best mixture of arms earns {best:.3f} per round; R_+ is the regret against it.\n"
         "V is the sum of the costs if that is above 0. N counts rounds with a cost\n"

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.table import Table
 from rich.text import Text
 
 from softbandit import validation
-from softbandit.cli.shared import console, messages, progress_bar
+from softbandit.cli.shared import console, messages, print_table, progress_bar
 from softbandit.experiments import reproduce as steps
 from softbandit.experiments.claims import CONDITIONALLY, FAILS, HOLDS, UNJUDGED, Verdict
+from softbandit.experiments.report import save_report
 from softbandit.experiments.runner import Outcome, work
 from softbandit.experiments.spec import Experiment, load
 from softbandit.experiments.statistics import final_numbers
@@ -47,7 +47,7 @@ def run(
         spec = load(file, quick, _positive("trials", trials))
         outcome = _execute([spec], out, data, backend, jobs)[0]
         _print_scores(outcome)
-        path = steps.save_report([outcome], [], spec.title, outcome.folder, _command())
+        path = save_report([outcome], [], spec.title, outcome.folder, _command())
         console.print(f"Report: {path}", soft_wrap=True)
 
 
@@ -70,7 +70,7 @@ def reproduce(
         verdicts = steps.judge_all(outcomes)
         _print_verdicts(verdicts)
         title = "On Kernelized Multi-Armed Bandits with Constraints, reproduced" + (" (quick run)" if quick else "")
-        path = steps.save_report(outcomes, verdicts, title, folder, _command())
+        path = save_report(outcomes, verdicts, title, folder, _command())
         console.print(f"{time.perf_counter() - start:.0f} s. Report: {path}", soft_wrap=True)
 
 
@@ -98,30 +98,20 @@ def _execute(specs: Sequence[Experiment], out: Path, data: str | None, backend: 
 
 
 def _print_verdicts(verdicts: Sequence[Verdict]) -> None:
-    if not verdicts:
-        return
-    table = Table(title="The paper's claims, on settings fixed in advance", title_justify="left")
-    for column in ("claim", "paper", "ours", "verdict"):
-        table.add_column(column, overflow="fold")
-    for v in verdicts:
-        verdict = Text("; ".join([v.verdict, *v.notes]), style=COLOURS[v.verdict])
-        table.add_row(v.claim.name, v.claim.paper, v.ours, verdict)
-    console.print(table)
+    texts = [Text("; ".join([v.verdict, *v.notes]), style=COLOURS[v.verdict]) for v in verdicts]
+    rows = [(v.claim.name, v.claim.paper, v.ours, text) for v, text in zip(verdicts, texts, strict=True)]
+    if rows:
+        title = "The paper's claims, on settings fixed in advance"
+        print_table(title, ("claim", "paper", "ours", "verdict"), (), rows)
 
 
 def _print_scores(outcome: Outcome) -> None:
     """Print the results of every policy at every point of the grid, in the last round."""
     spec = outcome.spec
     keys = [*spec.grid, "policy"]
+    names = [key.removeprefix("problem.") for key in keys]
     heads = [SYMBOLS[metric] for metric in SHOWN] if spec.measure == "scores" else ["us per round"]
-    table = Table(title=spec.title, title_justify="left")
-    for name in keys:
-        table.add_column(name.removeprefix("problem."), overflow="fold")
-    for head in heads:
-        table.add_column(head, justify="right", overflow="fold")
-    for row in final_numbers(outcome.table, keys, SHOWN):
-        table.add_row(*row)
-    console.print(table)
+    print_table(spec.title, names, heads, final_numbers(outcome.table, keys, SHOWN))
 
 
 def _positive(what: str, value: int | None) -> int | None:

@@ -1,12 +1,14 @@
 """Parts that the commands share: the console, progress bars, and errors and warnings as messages."""
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 import typer
 from rich import progress
 from rich.console import Console
+from rich.table import Table
+from rich.text import Text
 
 from softbandit.errors import SoftbanditError
 
@@ -19,6 +21,18 @@ def progress_bar(unit: str | None = None) -> progress.Progress:
     done = (progress.MofNCompleteColumn(), progress.TextColumn(unit)) if unit else percentage
     name, left = progress.TextColumn("{task.description:16}"), progress.TimeRemainingColumn()
     return progress.Progress(name, progress.BarColumn(), *done, left, console=console)
+
+
+def print_table(
+    title: str, columns: Sequence[str], numbers: Sequence[str], rows: Iterable[Sequence[str | Text]]
+) -> None:
+    """Print rows of text; the headings of the last columns, which hold numbers, are passed as `numbers`."""
+    table = Table(title=title, title_justify="left")
+    for index, name in enumerate((*columns, *numbers)):
+        table.add_column(name, justify="left" if index < len(columns) else "right", overflow="fold")
+    for row in rows:
+        table.add_row(*row)
+    console.print(table)
 
 
 @contextmanager

@@ -1,13 +1,14 @@
 """An experiment in its smallest parts: one policy on one instance at one point of the grid."""
 
-import time
+import timeit
 import warnings
 from collections.abc import Mapping
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
-from softbandit.backend.shapes import Floats, Ints
+from softbandit.backend.shapes import Ints
 from softbandit.experiments.build import PROBLEM, build_policy, build_problem
 from softbandit.experiments.spec import Experiment, Settings
 from softbandit.experiments.tables import METRICS, Table, label
@@ -108,24 +109,17 @@ def arms_tried(arms: Ints) -> Ints:
 
 def _rows(scores: Scores, tried: Ints, key: Settings, cell: Cell) -> Table:
     rounds = checkpoints(cell.spec.horizon, cell.spec.points)
-    curves = {name: tried if name == "arms_tried" else _worst(getattr(scores, name)) for name in METRICS}
+    # Of several constraints, the table has the most violated one.
+    worst = {name: getattr(scores, name).reshape(*tried.shape, -1).max(axis=2) for name in METRICS[:-1]}
     columns = {name: [value] * (len(cell.trials) * len(rounds)) for name, value in key.items()}
     places = {"trial": np.repeat(cell.trials, len(rounds)), "round": np.tile(rounds, len(cell.trials))}
+    curves = {**worst, "arms_tried": tried}
     return Table.of({**columns, **places, **{name: curve[:, rounds - 1].ravel() for name, curve in curves.items()}})
-
-
-def _worst(values: Floats) -> Floats:
-    """Return the values of the most violated constraint, if there are several."""
-    return values.max(axis=2) if values.ndim == 3 else values
 
 
 def _microseconds(cell: Cell, problem: Problem, policy: Policy, engine: str) -> float:
     """Return the time per round and trial: the shortest of several repetitions, after a warm-up."""
-    spec = cell.spec
-    simulate(policy, problem, cell.trials, spec.seed, engine, rounds=1)
-    seconds = []
-    for _ in range(REPEATS):
-        start = time.perf_counter()
-        simulate(policy, problem, cell.trials, spec.seed, engine, rounds=spec.horizon)
-        seconds.append(time.perf_counter() - start)
-    return 1e6 * min(seconds) / spec.horizon / len(cell.trials)
+    run = partial(simulate, policy, problem, cell.trials, cell.spec.seed, engine)
+    run(rounds=1)
+    seconds = timeit.repeat(lambda: run(rounds=cell.spec.horizon), repeat=REPEATS, number=1)
+    return 1e6 * min(seconds) / cell.spec.horizon / len(cell.trials)

@@ -2,18 +2,8 @@
 
 import math
 
+from softbandit.experiments import judges
 from softbandit.experiments.claims import Claim, Condition
-from softbandit.experiments.judges import (
-    all_zero,
-    always_good,
-    as_fast_as,
-    at_most,
-    better_or_similar,
-    cost_in_arms,
-    equals,
-    linear_until,
-    sublinear,
-)
 
 CKB = ("ckb-ucb", "ckb-ts", "ckb-rand")
 SAFE = ("stageopt", "sgp-ucb")
@@ -43,18 +33,19 @@ N21 = "CKB-Rand enjoys an average N = 21 within the horizon of T = 10,000."
 N47 = "CKB-UCB has an average N = 47 within the horizon of T = 10,000."
 SLACK = "One can achieve a bounded and even zero constraint violation by trading the regret slightly (section 4)."
 
-_unconstrained = {"ckb-ucb": "gp-ucb", "ckb-rand": "gp-ucb", "ckb-ts": "gp-ts"}
-_all_policies = (*CKB, *SAFE)
-_low_regret = better_or_similar(CKB, SAFE, REGRET)
-_rand_good = always_good("ckb-rand", CKB, REGRET)
-_zero = all_zero(_all_policies, VIOLATION)
-_sublinear = sublinear(CKB, POSITIVE)
-_lower_regret = better_or_similar(CKB, SAFE, REGRET, strictly=True)
-_beats_safeopt = better_or_similar(("stageopt",), ("safeopt",), REGRET)
-_n5 = at_most(CKB, COUNT, 5)
-_n0, _n38 = equals("ckb-ucb", COUNT, 0), equals("ckb-rand", COUNT, 38)
-_n21, _n47 = equals("ckb-rand", COUNT, 21), equals("ckb-ucb", COUNT, 47)
-_linear_start = linear_until("sgp-ucb", REGRET, lambda T: math.isqrt(int(T)))
+_low_regret = judges.better_or_similar(CKB, SAFE, REGRET)
+_rand_good = judges.always_good("ckb-rand", CKB, REGRET)
+_zero = judges.all_zero((*CKB, *SAFE), VIOLATION)
+_sublinear = judges.sublinear(CKB, POSITIVE)
+_lower_regret = judges.better(CKB, SAFE, REGRET)
+_beats_safeopt = judges.better_or_similar(("stageopt",), ("safeopt",), REGRET)
+_n5 = judges.at_most(CKB, COUNT, limit=5)
+_n0, _n38 = judges.equals("ckb-ucb", COUNT, 0), judges.equals("ckb-rand", COUNT, 38)
+_n21, _n47 = judges.equals("ckb-rand", COUNT, 21), judges.equals("ckb-ucb", COUNT, 47)
+_same_cost = judges.as_fast_as({"ckb-ucb": "gp-ucb", "ckb-rand": "gp-ucb", "ckb-ts": "gp-ts"}, factor=3.0)
+_linear_cost = judges.cost_in_arms(CKB, sign="<=", limit=1.15)
+_quadratic_cost = judges.cost_in_arms(("stageopt",), sign=">=", limit=1.7)
+_linear_start = judges.linear_until("sgp-ucb", REGRET, lambda T: math.isqrt(int(T)))
 
 CLAIMS = (
     Claim("Regret, synthetic", REGRET_CLAIM, "a plot", "synthetic", "fig1a", _low_regret, SYNTHETIC),
@@ -67,14 +58,14 @@ CLAIMS = (
     Claim("Violated rounds, sensors, UCB", N0, "N = 0", "sensors-grid", "sensors-grid", _n0, (SCALED,), 1_000),
     Claim("Violated rounds, sensors, Rand", N38, "N = 38", "sensors-grid", "sensors-grid", _n38, (SCALED,), 1_000),
     Claim("Positive violation, sensors", SUBLINEAR, "a plot", "sensors", "fig1c", _sublinear, (SCALED,)),
-    Claim("Cost as in the unconstrained case", SAME_COST, "the same", "arms", "arms", as_fast_as(_unconstrained, 3.0)),
-    Claim("Cost of CKB", LINEAR_COST, "linear", "arms", "arms", cost_in_arms(CKB, quadratic=False)),
-    Claim("Cost of StageOpt", QUADRATIC_COST, "quadratic", "arms", "arms", cost_in_arms(("stageopt",), quadratic=True)),
+    Claim("Cost as in the unconstrained case", SAME_COST, "the same", "arms", "arms", _same_cost),
+    Claim("Cost of CKB", LINEAR_COST, "linear", "arms", "arms", _linear_cost),
+    Claim("Cost of StageOpt", QUADRATIC_COST, "quadratic", "arms", "arms", _quadratic_cost),
     Claim("SGP-UCB begins with linear regret", START, "linear", "synthetic", "fig1a", _linear_start),
     Claim("StageOpt against SafeOpt", STAGEOPT_SUPERIOR, "cited", "sensors", "fig1b", _beats_safeopt),
     Claim("Regret, heavy tails", SIGNIFICANT_GAIN, "a plot", "stocks", "fig2a", _lower_regret, (SCALED,)),
     Claim("Violated rounds, stocks, Rand", N21, "N = 21", "stocks", "stocks-grid", _n21, (SCALED,), 10_000),
     Claim("Violated rounds, stocks, UCB", N47, "N = 47", "stocks", "stocks-grid", _n47, (SCALED,), 10_000),
     Claim("Positive violation, stocks", SUBLINEAR, "a plot", "stocks", "fig2c", _sublinear, (SCALED,)),
-    Claim("Zero violation by slack", SLACK, "V(T) = 0", "slack", "slack", all_zero(CKB, VIOLATION)),
+    Claim("Zero violation by slack", SLACK, "V(T) = 0", "slack", "slack", judges.all_zero(CKB, VIOLATION)),
 )

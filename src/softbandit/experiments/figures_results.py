@@ -19,8 +19,8 @@ import numpy as np
 
 from softbandit.backend.shapes import Floats
 from softbandit.experiments.figures import COLOURS, draw_band, finish, new_figure
-from softbandit.experiments.figures_check import FigureSpec, read_figure
 from softbandit.experiments.runner import Outcome
+from softbandit.experiments.spec import FigureSpec, read_figure
 from softbandit.experiments.statistics import curves, exponent, interval, intervals, readable, units
 from softbandit.experiments.tables import Table, label
 
@@ -83,7 +83,7 @@ def footnote(outcome: Outcome, kind: str) -> str:
     data = "; ".join(outcome.sources).rstrip(".")
     if spec.measure == "time":
         return f"Data: {data}. Shortest of several repetitions, on {outcome.manifest['machine']['cores']} cores."
-    instances = _instances(outcome.table)
+    instances = len(outcome.table.values("instance"))
     spread = f" on {instances} instances" if instances > 1 else ""
     shown = "mean" if kind == "heat" else "mean and its 95% interval (bootstrap)"
     return f"Data: {data}. T = {spec.horizon:,}, {spec.trials} trials{spread}; {shown}."
@@ -97,7 +97,9 @@ def _curves(outcome: Outcome, spec: FigureSpec) -> "Figure":
             for name, colour, line in _styles(table, spec):
                 rounds, values = curves(table.where(policy=name), metric)
                 draw_band(axes, rounds, intervals(values / rounds if spec.per_round else values), name, colour, line)
-            heading = _heading(spec.panels, key, _instances(table), _instances(outcome.table))
+            heading = ", ".join(f"{_title(name)}: {value}" for name, value in zip(spec.panels, key, strict=True))
+            if (instances := len(table.values("instance"))) < len(outcome.table.values("instance")):
+                heading += f" ({instances} instances)"
             finish(axes, heading, "round", TITLES[metric] + (" per round" if spec.per_round else ""))
             _scale(axes, spec)
     grid[0][-1].legend(**LEGEND)
@@ -127,9 +129,7 @@ def _error_bars(axes: "Axes", x: Sequence[float], ends: Floats, style: tuple[str
     """Draw means and intervals, shifted by that many points so that policies do not hide each other."""
     from matplotlib.transforms import ScaledTranslation
 
-    figure = axes.get_figure()
-    assert figure is not None
-    shifted = axes.transData + ScaledTranslation(shift / 72, 0, figure.dpi_scale_trans)
+    shifted = axes.transData + ScaledTranslation(shift / 72, 0, axes.figure.dpi_scale_trans)
     error = np.abs(ends[:, 1:].T - ends[:, 0])
     name, colour, line = style
     dots: dict[str, Any] = {"marker": "o", "ms": 4, "capsize": 2, "lw": 1.4}
@@ -157,7 +157,10 @@ def _heat(outcome: Outcome, spec: FigureSpec) -> "Figure":
     """Draw the mean of y at every point of the grid, one panel per policy; the primary setting is framed."""
     table, metric = outcome.table.final(), spec.y[0]
     primary = {key: label(value) for key, value in outcome.spec.primary.items()}
-    rows, columns = _combinations(table, spec.rows), _combinations(table, spec.columns)
+    rows, columns = (
+        [dict(zip(keys, labels, strict=True)) for labels, _ in table.groups(*keys)]
+        for keys in (spec.rows, spec.columns)
+    )
     names = [name for name, *_ in _styles(table, spec)]
     figure = new_figure(1.9 + 0.75 * len(columns) * len(names), 1.5 + 0.34 * len(rows))
     panels = figure.subplots(1, len(names), squeeze=False, sharey=True)[0]
@@ -178,10 +181,6 @@ def _heat(outcome: Outcome, spec: FigureSpec) -> "Figure":
         axes.set_xlabel(", ".join(map(_title, spec.columns)), size=8)
     panels[0].set_ylabel(", ".join(map(_title, spec.rows)), size=8)
     return figure
-
-
-def _combinations(table: Table, keys: Sequence[str]) -> list[dict[str, str]]:
-    return [dict(zip(keys, labels, strict=True)) for labels, _ in table.groups(*keys)]
 
 
 def _times(outcome: Outcome, spec: FigureSpec) -> "Figure":
@@ -207,16 +206,6 @@ def _times(outcome: Outcome, spec: FigureSpec) -> "Figure":
 KINDS = {"curves": _curves, "final": _final, "dots": _dots, "heat": _heat, "times": _times}
 
 
-def _heading(names: Sequence[str], key: Sequence[str], shown: int, total: int) -> str:
-    """Say which settings a panel shows; and how many instances, if not all."""
-    text = ", ".join(f"{_title(name)}: {value}" for name, value in zip(names, key, strict=True))
-    return text if shown == total else f"{text} ({shown} instances)"
-
-
-def _instances(table: Table) -> int:
-    return len(np.unique(table["instance"]))
-
-
 def _fixed(outcome: Outcome, shown: Sequence[str]) -> dict[str, object]:
     """Return the primary values of the settings that a figure does not show."""
     return {key: value for key, value in outcome.spec.primary.items() if key not in shown}
@@ -224,7 +213,7 @@ def _fixed(outcome: Outcome, shown: Sequence[str]) -> dict[str, object]:
 
 def _styles(table: Table, spec: FigureSpec) -> list[tuple[str, str, str]]:
     """Return the name, colour and line style of each policy."""
-    names = [name for name in table.values("policy") if name in spec.policies]
+    names = [name for name in table.values("policy") if name in spec.policies or not spec.policies]
     if all(name in STYLES for name in names):
         return [(name, *STYLES[name]) for name in names]
     return [(name, OTHER_COLOURS[i % len(OTHER_COLOURS)], DASHES[i % len(DASHES)]) for i, name in enumerate(names)]

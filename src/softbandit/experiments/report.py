@@ -8,7 +8,7 @@ from pathlib import Path
 
 from softbandit.atomic_write import replacing
 from softbandit.experiments.claims import CONDITIONALLY, FAILS, HOLDS, UNJUDGED, Verdict
-from softbandit.experiments.runner import Outcome
+from softbandit.experiments.runner import Outcome, write_json
 from softbandit.experiments.spec import Settings
 from softbandit.experiments.statistics import final_numbers
 from softbandit.experiments.tables import SYMBOLS, label
@@ -21,21 +21,31 @@ brackets are 95% intervals. What “holds” means for each claim, and all evide
 """
 
 
-def write_report(
-    path: Path, title: str, outcomes: Sequence[Outcome], verdicts: Sequence[Verdict], command: str
-) -> None:
-    """Write the report; figures are read from the experiments' folders."""
-    parts = [f"<h1>{escape(title)}</h1>", _summary(outcomes, verdicts)]
+def save_report(outcomes: Sequence[Outcome], verdicts: Sequence[Verdict], title: str, out: Path, command: str) -> Path:
+    """Write index.html, and the verdicts as claims.json for programs. Return the path of the page."""
+    write_json(out / "claims.json", [_plain(verdict) for verdict in verdicts])
+    page = [
+        f"<!doctype html><html lang='en'><meta charset='utf-8'><title>{escape(title)}</title>"
+        f"<meta name='viewport' content='width=device-width'><style>\n{STYLE.read_text()}</style>",
+        f"<h1>{escape(title)}</h1>",
+        _summary(outcomes, verdicts),
+    ]
     if verdicts:
-        parts += ["<h2>Claims</h2>", _claims(verdicts, {name for o in outcomes for name in o.spec.figures})]
-    parts += ["<h2>Experiments</h2>"]
-    parts += [_experiment(o, [v for v in verdicts if v.claim.experiment == o.spec.name]) for o in outcomes]
-    parts += ["<h2>How it was produced</h2>", _provenance(outcomes, command)]
-    page = f"<!doctype html><html lang='en'><meta charset='utf-8'><title>{escape(title)}</title>"
-    page += "<meta name='viewport' content='width=device-width'>"
-    page += f"<style>\n{STYLE.read_text()}</style>\n" + "\n".join(parts) + "</html>\n"
-    with replacing(path) as file:
-        file.write(page.encode())
+        page += ["<h2>Claims</h2>", _claims(verdicts, {name for o in outcomes for name in o.spec.figures})]
+    page += ["<h2>Experiments</h2>"]
+    for o in outcomes:
+        page += _experiment(o, [v for v in verdicts if v.claim.experiment == o.spec.name])
+    page += ["<h2>How it was produced</h2>", *_provenance(outcomes, command)]
+    with replacing(out / "index.html") as file:
+        file.write(("\n".join(page) + "</html>\n").encode())
+    return out / "index.html"
+
+
+def _plain(v: Verdict) -> dict[str, object]:
+    """Return a verdict as it is written in claims.json."""
+    evidence = [{"where": where, **result._asdict()} for where, result in v.evidence]
+    claim = {"claim": v.claim.name, "sentence": v.claim.sentence, "rule": v.claim.rule.words, "paper": v.claim.paper}
+    return {**claim, "verdict": v.verdict, "condition": v.condition, "stand_in": v.stand_in, "evidence": evidence}
 
 
 def escape(value: object) -> str:
@@ -69,18 +79,16 @@ def _claims(verdicts: Sequence[Verdict], figures: set[str]) -> str:
     return NOTE + _table(("Claim", "Paper", "Ours, primary setting", "Verdict", "Figure"), rows)
 
 
-def _experiment(outcome: Outcome, verdicts: Sequence[Verdict]) -> str:
+def _experiment(outcome: Outcome, verdicts: Sequence[Verdict]) -> list[str]:
     spec = outcome.spec
-    return "\n".join(
-        [
-            f"<h3 id='{escape(spec.name)}'>{escape(spec.title)}</h3>",
-            f"<p>{escape(spec.about.strip())}</p><p class='small'>Data: {escape('; '.join(outcome.sources))}</p>",
-            *(_figure(outcome.folder / f"{name}.png", name) for name in spec.figures),
-            *map(_evidence, verdicts),
-            f"<details><summary>Numbers at the end</summary>{_numbers(outcome)}</details>",
-            f"<details><summary>Settings</summary><pre>{escape(_settings(outcome))}</pre></details>",
-        ]
-    )
+    return [
+        f"<h3 id='{escape(spec.name)}'>{escape(spec.title)}</h3>",
+        f"<p>{escape(spec.about.strip())}</p><p class='small'>Data: {escape('; '.join(outcome.sources))}</p>",
+        *(_figure(outcome.folder / f"{name}.png", name) for name in spec.figures),
+        *map(_evidence, verdicts),
+        f"<details><summary>Numbers at the end</summary>{_numbers(outcome)}</details>",
+        f"<details><summary>Settings</summary><pre>{escape(_settings(outcome))}</pre></details>",
+    ]
 
 
 def _figure(path: Path, name: str) -> str:
@@ -110,7 +118,7 @@ def _numbers(outcome: Outcome) -> str:
 
 def _settings(outcome: Outcome) -> str:
     spec = outcome.spec
-    lines = [
+    settings = [
         f"horizon {spec.horizon:,}, trials {spec.trials}, instances {spec.instances}, seed {spec.seed}",
         f"problem: {_listing(spec.problem)}",
         f"settings: {_listing(spec.settings) or 'the defaults of softbandit'}",
@@ -119,14 +127,14 @@ def _settings(outcome: Outcome) -> str:
         f"primary: {_listing(spec.primary) or 'no grid'}",
         f"key {outcome.manifest['key']}",
     ]
-    return "\n".join(lines)
+    return "\n".join(settings)
 
 
 def _listing(settings: Settings) -> str:
     return ", ".join(f"{key} = {label(value)}" for key, value in settings.items())
 
 
-def _provenance(outcomes: Sequence[Outcome], command: str) -> str:
+def _provenance(outcomes: Sequence[Outcome], command: str) -> list[str]:
     rows = [
         (
             f"<a href='#{o.spec.name}'>{o.spec.name}</a>",
@@ -139,15 +147,13 @@ def _provenance(outcomes: Sequence[Outcome], command: str) -> str:
     manifest = outcomes[0].manifest
     hashes = {source["source"]: source["sha256"] for o in outcomes for source in o.manifest["data"]}
     versions = ", ".join(f"{name} {number}" for name, number in manifest["versions"].items())
-    return "\n".join(
-        [
-            f"<p>Run again with <code>{escape(command)}</code>. Finished, unchanged experiments are not run again.</p>",
-            f"<p class='small'>{escape(versions)}; {escape(manifest['machine']['system'])}, "
-            f"{manifest['machine']['cores']} cores.</p>",
-            _table(("Data", "sha256"), [(escape(name), f"<code>{escape(h)}</code>") for name, h in hashes.items()]),
-            _table(("Experiment", "Time", "Finished", "Table"), rows),
-        ]
-    )
+    return [
+        f"<p>Run again with <code>{escape(command)}</code>. Finished, unchanged experiments are not run again.</p>",
+        f"<p class='small'>{escape(versions)}; {escape(manifest['machine']['system'])}, "
+        f"{manifest['machine']['cores']} cores.</p>",
+        _table(("Data", "sha256"), [(escape(name), f"<code>{escape(h)}</code>") for name, h in hashes.items()]),
+        _table(("Experiment", "Time", "Finished", "Table"), rows),
+    ]
 
 
 def _table(head: Iterable[str], rows: Iterable[Sequence[str]], numbers: int = 0) -> str:

@@ -11,33 +11,15 @@ from softbandit.errors import FileError
 from softbandit.experiments import figures_results
 from softbandit.experiments.claims import Verdict, judge
 from softbandit.experiments.claims_paper import CLAIMS
-from softbandit.experiments.figures_check import check_figures
-from softbandit.experiments.report import write_report
-from softbandit.experiments.runner import Outcome, check, load_finished, run, write_json
+from softbandit.experiments.runner import Outcome, check, load_finished, run
 from softbandit.experiments.spec import Experiment, load
 
 FOLDER = Path(__file__).parent / "paper"
-PAPER = (
-    "synthetic",
-    "sensors",
-    "stocks",
-    "arms",
-    "sensors-grid",
-    "stocks-grid",
-    "synthetic-grid",
-    "slack",
-    "queue",
-    "widths",
-    "distributions",
-    "constraints",
-    "doubling",
-    "noise",
-    "cloud",
-    "wireless",
-)
+FIGURES = ("synthetic", "sensors", "stocks", "arms")
+GRIDS = ("sensors-grid", "stocks-grid", "synthetic-grid")
+VARIANTS = ("slack", "queue", "widths", "distributions", "constraints", "doubling", "noise", "cloud", "wireless")
+PAPER = (*FIGURES, *GRIDS, *VARIANTS)
 """The experiments' files, with those of the paper's figures first."""
-
-FORMATS = ("png", "pdf")
 
 
 def paper(quick: bool = False, trials: int | None = None) -> list[Experiment]:
@@ -64,25 +46,17 @@ def execute(
 
     `progress` is called with an experiment's name and the work done on it since the last call.
     """
-    for spec in specs:
-        check_figures(spec)
     sources = [check(spec, data) for spec in specs]
-    prepare_folder(out)
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=out).close()
+    except OSError as error:
+        raise FileError(f"{out}: expected a folder to write to, got {error}. Name another with --out.") from error
     for spec, source in zip(specs, sources, strict=True):
         progress(spec.name, 0)
         outcome = run(spec, out, data, backend, jobs, partial(progress, spec.name), source)
         draw(outcome)
         yield outcome
-
-
-def prepare_folder(out: Path) -> None:
-    """Check, before the work, that results can be written."""
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=out):
-            pass
-    except OSError as error:
-        raise FileError(f"{out}: expected a folder to write to, got {error}. Name another with --out.") from error
 
 
 def with_earlier(
@@ -91,11 +65,11 @@ def with_earlier(
     """Add the other experiments that earlier runs left in the folder, and return all in order."""
     known = {outcome.spec.name: outcome for outcome in outcomes}
     for spec in specs:
-        if spec.name not in known and (out / spec.name / "manifest.json").exists():
-            outcome = load_finished(spec, out, check(spec, data))
-            if outcome is not None:
-                draw(outcome)
-                known[spec.name] = outcome
+        if spec.name in known or not (out / spec.name / "manifest.json").exists():
+            continue
+        if outcome := load_finished(spec, out, check(spec, data)):
+            draw(outcome)
+            known[spec.name] = outcome
     return [known[spec.name] for spec in specs if spec.name in known]
 
 
@@ -103,7 +77,7 @@ def draw(outcome: Outcome) -> None:
     """Save the experiment's figures next to its table."""
     for name in outcome.spec.figures:
         figure = figures_results.draw(outcome, name)
-        for kind in FORMATS:
+        for kind in ("png", "pdf"):
             with replacing(outcome.folder / f"{name}.{kind}") as file:
                 figure.savefig(file, format=kind, metadata={"CreationDate": None} if kind == "pdf" else None)
 
@@ -112,17 +86,3 @@ def judge_all(outcomes: Sequence[Outcome]) -> list[Verdict]:
     """Judge the claims that these outcomes can decide, in the paper's order."""
     known = {outcome.spec.name: outcome for outcome in outcomes}
     return [judge(claim, known[claim.experiment]) for claim in CLAIMS if claim.experiment in known]
-
-
-def save_report(outcomes: Sequence[Outcome], verdicts: Sequence[Verdict], title: str, out: Path, command: str) -> Path:
-    """Write index.html, and the verdicts as claims.json for programs. Return the path of the page."""
-    write_json(out / "claims.json", [_plain(verdict) for verdict in verdicts])
-    write_report(out / "index.html", title, outcomes, verdicts, command)
-    return out / "index.html"
-
-
-def _plain(v: Verdict) -> dict[str, object]:
-    """Return a verdict as it is written in claims.json."""
-    evidence = [{"where": where, **result._asdict()} for where, result in v.evidence]
-    claim = {"claim": v.claim.name, "sentence": v.claim.sentence, "rule": v.claim.rule.words, "paper": v.claim.paper}
-    return {**claim, "verdict": v.verdict, "condition": v.condition, "stand_in": v.stand_in, "evidence": evidence}

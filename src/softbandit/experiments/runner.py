@@ -5,7 +5,6 @@ if its manifest has the same key: the hash of the specification, of the code tha
 numbers, and of the data.
 """
 
-import hashlib
 import json
 import os
 import platform
@@ -20,6 +19,7 @@ from typing import Any, NamedTuple
 
 import softbandit
 from softbandit.atomic_write import replacing
+from softbandit.data.sources import sha256
 from softbandit.errors import FileError, SoftbanditError
 from softbandit.experiments.build import cached_problem
 from softbandit.experiments.cells import Cell, all_cells, choose_engines, play, prepare
@@ -84,7 +84,7 @@ def run(
         "machine": {"system": platform.platform(), "processor": platform.machine(), "cores": os.cpu_count()},
         "finished": datetime.now(UTC).isoformat(timespec="seconds"),
         "seconds": round(time.perf_counter() - start, 1),
-        "table": {"file": table_name(spec), "sha256": _file_hash(folder / table_name(spec))},
+        "table": {"file": table_name(spec), "sha256": sha256((folder / table_name(spec)).read_bytes())},
     }
     write_json(folder / "manifest.json", manifest)
     return Outcome(spec, table, manifest, folder, reused=False)
@@ -140,7 +140,7 @@ def load_finished(spec: Experiment, out: Path, sources: DataSources) -> Outcome 
     try:
         manifest = json.loads((folder / "manifest.json").read_text())
         same = manifest["key"] == _key(spec, sources) and {"seconds", "finished", "versions"} <= set(manifest)
-        if not same or manifest["table"]["sha256"] != _file_hash(folder / table_name(spec)):
+        if not same or manifest["table"]["sha256"] != sha256((folder / table_name(spec)).read_bytes()):
             return None
         return Outcome(spec, Table.read(folder / table_name(spec)), manifest, folder, reused=True)
     except (OSError, ValueError, KeyError, TypeError):
@@ -152,22 +152,16 @@ def _key(spec: Experiment, sources: DataSources) -> str:
     presentation = ("title", "about", "figures", "primary")
     settings = {key: value for key, value in asdict(spec).items() if key not in presentation}
     content = json.dumps([settings, softbandit.__version__, _code_hash(), sources], sort_keys=True)
-    return hashlib.sha256(content.encode()).hexdigest()
+    return sha256(content.encode())
 
 
 @cache
 def _code_hash() -> str:
     """Hash the code that computes the numbers."""
-    root, digest = Path(softbandit.__file__).parent, hashlib.sha256()
-    for path in sorted(root.rglob("*.py")):
-        name = path.relative_to(root).as_posix()
-        if not name.startswith(PRESENTATION):
-            digest.update(name.encode() + path.read_bytes())
-    return digest.hexdigest()
-
-
-def _file_hash(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+    root = Path(softbandit.__file__).parent
+    names = [path.relative_to(root).as_posix() for path in sorted(root.rglob("*.py"))]
+    computing = [name for name in names if not name.startswith(PRESENTATION)]
+    return sha256(b"".join(name.encode() + (root / name).read_bytes() for name in computing))
 
 
 def _versions() -> dict[str, str]:

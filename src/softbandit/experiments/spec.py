@@ -33,9 +33,10 @@ trials = 10
 
 import itertools
 import math
+import re
 import tomllib
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -52,6 +53,9 @@ REQUIRED = ("title", "problem", "policies", "horizon")
 RESERVED = {"policy", "only", "instance", "trial", "round", "maximiser", "horizon", "seed", *METRICS}
 MAX_CELLS = 100_000  # a cell is one policy on one instance at one point of the grid
 TABLES = ("problem", "settings", "policies", "grid", "primary", "figures")
+
+FIGURE_KINDS = {"curves": ["y"], "final": ["x", "y"], "dots": ["y"], "heat": ["y", "rows", "columns"], "times": ["x"]}
+"""The keys that each kind of figure must have."""
 
 
 @dataclass(frozen=True)
@@ -81,27 +85,41 @@ class Experiment:
             yield dict(zip(self.grid, values, strict=True))
 
 
+@dataclass(frozen=True)
+class FigureSpec:
+    """A checked [figures.NAME] table."""
+
+    kind: str
+    title: str
+    x: str
+    log: str
+    per_round: bool
+    y: list[str]
+    panels: list[str]
+    rows: list[str]
+    columns: list[str]
+    policies: list[str]  # all of the experiment's, if empty
+
+
 def load(path: Path, quick: bool = False, trials: int | None = None) -> Experiment:
     """Read and check a specification."""
     try:
-        text = path.read_text()
-    except (OSError, UnicodeDecodeError) as error:
-        raise FileError(f"{path}: expected an experiment as a TOML file, got {error}. Check the path.") from None
-    try:
-        content = tomllib.loads(text)
+        content = tomllib.loads(path.read_text())
     except tomllib.TOMLDecodeError as error:
         raise ArgumentError.of(str(path), "a TOML file", Description(str(error)), "Correct that line.") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise FileError(f"{path}: expected an experiment as a TOML file, got {error}. Check the path.") from None
     return parse(content, path.stem, quick, trials)
 
 
 def parse(content: Settings, name: str, quick: bool = False, trials: int | None = None) -> Experiment:
     """Return the experiment that a file's content describes, or raise an error that names the line at fault."""
     where = f"{name}.toml"
-    known = dict.fromkeys(f.name for f in fields(Experiment) if f.name != "name")
-    replacements = check_table(where, content.get("quick", {}), "quick")
-    for section, names in ((content, {**known, "quick": None}), (replacements, known)):
+    known = [f.name for f in fields(Experiment) if f.name != "name"]
+    replacements = _table(where, content.get("quick", {}), "quick")
+    for section, names in ((content, [*known, "quick"]), (replacements, known)):
         for key in section:
-            validation.named(where, key, names)
+            _one_of(where, key, names)
     chosen: dict[str, Any] = {**content, **(replacements if quick else {})}
     chosen.pop("quick", None)
     if trials is not None:
@@ -109,50 +127,38 @@ def parse(content: Settings, name: str, quick: bool = False, trials: int | None 
     for key in REQUIRED:
         if key not in chosen:
             raise ArgumentError.of(where, f"a {key}", Description("none"), f"Write {key} = ..., or [{key}].")
+    spec = Experiment(name, **chosen)
+    _check(where, spec)
+    if spec.measure == "time":  # times are compared over their whole grid
+        return spec
+    return replace(spec, primary={**next(spec.combinations()), **spec.primary})
+
+
+def _check(where: str, spec: Experiment) -> None:
     for key in TABLES:
-        chosen[key] = check_table(where, chosen.get(key, {}), key)
-    _check(where, chosen)
-    if chosen.get("measure", "scores") == "scores":  # times are compared over their whole grid
-        chosen["primary"] = {**{key: values[0] for key, values in chosen["grid"].items()}, **chosen["primary"]}
-    return Experiment(name=name, **chosen)
-
-
-def check_table(where: str, value: object, header: str) -> Settings:
-    """Check that a value is a TOML table."""
-    if not isinstance(value, Mapping):
-        raise ArgumentError.of(f"{where}, {header}", "a table", value, f"Write it as [{header}].")
-    return value
-
-
-def check_text(where: str, value: object) -> str:
-    """Check that a value is text."""
-    if not isinstance(value, str):
-        raise ArgumentError.of(where, "text", value, "Write it in quotes.")
-    return value
-
-
-def _check(where: str, chosen: Mapping[str, Any]) -> None:
+        _table(where, getattr(spec, key), key)
     for key in ("title", "about"):
-        check_text(f"{where}, {key}", chosen.get(key, ""))
+        _text(f"{where}, {key}", getattr(spec, key))
     for key in ("horizon", "trials", "instances", "points"):
-        validation.whole(f"{where}, {key}", chosen.get(key, 1), least=1, most=10**9)
-    validation.whole(f"{where}, seed", chosen.get("seed", 0), least=0)
-    validation.named(f"{where}, measure", chosen.get("measure", "scores"), dict.fromkeys(["scores", "time"]))
-    validation.named(f"{where}, engine", chosen.get("engine", "auto"), dict.fromkeys(["numpy", "jax", "auto"]))
-    validation.named(f"{where}, [problem] kind", chosen["problem"].get("kind"), PROBLEMS)
-    if "seed" in chosen["problem"] and chosen.get("instances", 1) > 1:
+        validation.whole(f"{where}, {key}", getattr(spec, key), least=1, most=10**9)
+    validation.whole(f"{where}, seed", spec.seed, least=0)
+    _one_of(f"{where}, measure", spec.measure, ("scores", "time"))
+    _one_of(f"{where}, engine", spec.engine, ("numpy", "jax", "auto"))
+    _one_of(f"{where}, [problem] kind", spec.problem.get("kind"), PROBLEMS)
+    if "seed" in spec.problem and spec.instances > 1:
         remedy = "Write seed at the top: the instances' problems have seeds seed, seed + 1, ..."
-        raise ArgumentError.of(f"{where}, [problem] seed", "none with several instances", chosen["problem"], remedy)
+        raise ArgumentError.of(f"{where}, [problem] seed", "none with several instances", spec.problem, remedy)
     for table in ("problem", "settings", "grid"):
-        for key, value in chosen[table].items():
+        for key, value in getattr(spec, table).items():
             _check_entry(f"{where}, [{table}]", table, key, value)
-    _check_grid(where, chosen["grid"], chosen["primary"])
-    _check_policies(where, chosen["policies"], chosen["grid"])
-    combinations = math.prod(map(len, chosen["grid"].values()))
-    cells = combinations * len(chosen["policies"]) * min(chosen.get("instances", 1), chosen.get("trials", 1))
+    _check_grid(where, spec.grid, spec.primary)
+    _check_policies(where, spec.policies, spec.grid)
+    cells = math.prod(map(len, spec.grid.values())) * len(spec.policies) * min(spec.instances, spec.trials)
     if cells > MAX_CELLS:
         remedy = "Make the grid smaller."
         raise ArgumentError.of(where, f"at most {MAX_CELLS:,} runs of a policy", Description(f"{cells:,}"), remedy)
+    for name in spec.figures:
+        read_figure(spec, name)
 
 
 def _check_entry(where: str, table: str, key: str, value: object) -> None:
@@ -182,10 +188,61 @@ def _check_policies(where: str, policies: Settings, grid: Mapping[str, list[obje
     if not policies:
         raise ArgumentError.of(f"{where}, policies", "at least one", Description("none"), "Write [policies.ckb-ucb].")
     for name, content in policies.items():
-        settings = check_table(where, content, f"policies.{name}")
+        settings = _table(where, content, f"policies.{name}")
         place = f"{where}, [policies.{name}]"
-        validation.named(f"{place} policy", settings.get("policy", name), POLICIES)
-        for key, values in check_table(place, settings.get("only", {}), "only").items():
+        _one_of(f"{place} policy", settings.get("policy", name), POLICIES)
+        for key, values in _table(place, settings.get("only", {}), "only").items():
             options = validation.named(f"{place} only", key, grid)
             if not isinstance(values, list) or not set(map(label, values)) & set(map(label, options)):
                 raise ArgumentError.of(f"{place} only {key}", f"some of {options}", values, "List some of them.")
+
+
+def read_figure(spec: Experiment, name: str) -> FigureSpec:
+    """Check a figure's table, and fill in what it leaves out."""
+    content = _table(f"{spec.name}.toml", spec.figures[name], f"figures.{name}")
+    where = f"{spec.name}.toml, [figures.{name}]"
+    if not re.fullmatch(r"[\w-]+", name):
+        raise ArgumentError.of(where, "a name of letters, digits, - and _", name, "It becomes a file's name.")
+    for key in content:
+        _one_of(where, key, [field.name for field in fields(FigureSpec)])
+    kind = _one_of(f"{where} kind", content.get("kind"), FIGURE_KINDS)
+    if (spec.measure == "time") is not (kind == "times"):
+        raise ArgumentError.of(f"{where} kind", f"one for measure = {spec.measure!r}", kind, "Choose another.")
+    for key in FIGURE_KINDS[kind]:
+        if not content.get(key):
+            expected = f"{key} for a figure of this kind"
+            raise ArgumentError.of(where, expected, Description("none"), f"Write {key} = ....")
+    settings = [*spec.grid, "maximiser"]
+    lists = {"y": METRICS, "panels": settings, "rows": settings, "columns": settings, "policies": spec.policies}
+    return FigureSpec(
+        kind,
+        _text(f"{where} title", content.get("title", spec.title)),
+        _one_of(f"{where} x", content.get("x", settings[0]), settings),
+        _one_of(f"{where} log", content.get("log", "none"), ("none", "x", "y", "xy")),
+        bool(content.get("per_round")),
+        **{key: _names(f"{where} {key}", content.get(key, []), options) for key, options in lists.items()},
+    )
+
+
+def _table(where: str, value: object, header: str) -> Settings:
+    if not isinstance(value, Mapping):
+        raise ArgumentError.of(f"{where}, {header}", "a table", value, f"Write it as [{header}].")
+    return value
+
+
+def _text(where: str, value: object) -> str:
+    if not isinstance(value, str):
+        raise ArgumentError.of(where, "text", value, "Write it in quotes.")
+    return value
+
+
+def _one_of(where: str, value: object, options: Iterable[str]) -> str:
+    return validation.named(where, value, {option: option for option in options})
+
+
+def _names(where: str, value: object, options: Iterable[str]) -> list[str]:
+    """Return a list of names; a file may write a single one without brackets."""
+    names = [value] if isinstance(value, str) else value
+    if not isinstance(names, list):
+        raise ArgumentError.of(where, "a name, or a list of names", value, "Write it in quotes.")
+    return [_one_of(where, name, options) for name in names]

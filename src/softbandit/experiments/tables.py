@@ -14,8 +14,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from softbandit import validation
 from softbandit.atomic_write import replacing
-from softbandit.errors import FileError, UnknownNameError
+from softbandit.errors import FileError
 
 SYMBOLS = {
     "regret": "R(T)",
@@ -59,9 +60,7 @@ class Table:
         return cls.of({name: [row[name] for row in rows] for name in rows[0]})
 
     def __getitem__(self, name: str) -> NDArray[Any]:
-        if name not in self.columns:
-            raise UnknownNameError.among("column", name, self.columns)
-        return self.columns[name]
+        return validation.named("column", name, self.columns)
 
     def __len__(self) -> int:
         return len(next(iter(self.columns.values()), ()))
@@ -80,10 +79,9 @@ class Table:
 
     def groups(self, *names: str) -> Iterator[tuple[tuple[str, ...], "Table"]]:
         """Yield each combination of labels that occurs, in order of first occurrence, with its rows."""
-        keys = list(zip(*(self[name].tolist() for name in names), strict=True)) if names else [()] * len(self)
-        for key in dict.fromkeys(keys):
-            keep = np.fromiter((k == key for k in keys), dtype=bool, count=len(keys))
-            yield key, Table({name: column[keep] for name, column in self.columns.items()})
+        rows = zip(*(self[name].tolist() for name in names), strict=True) if names else [()]
+        for key in dict.fromkeys(rows):
+            yield key, self.where(**dict(zip(names, key, strict=True)))
 
     def final(self) -> "Table":
         """Return the rows of the last round."""
