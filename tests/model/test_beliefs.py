@@ -1,5 +1,7 @@
 """The belief over finite arms against the direct formulas of the posterior, without sampling error."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from softbandit_tests import paper_formulas
@@ -65,6 +67,25 @@ def test_a_belief_about_some_outputs_is_that_of_these_outputs(prior):
     for mean in (costs.mean, costs.sample(z)):
         assert mean.shape == (1, 1, 8)
         np.testing.assert_allclose(mean[0, 0], direct(1)[0], atol=1e-12)
+
+
+@pytest.mark.extra
+@every_posterior
+def test_the_belief_of_a_jax_posterior_is_that_of_numpys(prior):
+    jax = pytest.importorskip("jax")
+    plain = belief_of(prior)
+    z = np.random.default_rng(0).standard_normal((1, 2, PHI.rank))
+
+    def functions(belief, z):
+        return belief.mean, belief.std, belief.correlated(z), belief.sample(z)
+
+    def traced(basis, posterior, z):
+        return functions(ArmBelief(replace(PHI, basis=basis), posterior, slice(None)), z)
+
+    with jax.enable_x64(True):
+        compiled = jax.jit(traced)(PHI.basis, plain.posterior, z)
+    for theirs, ours in zip(compiled, functions(plain, z), strict=True):
+        np.testing.assert_allclose(theirs, ours, atol=1e-12)
 
 
 def test_a_belief_at_points_refuses_to_sample():

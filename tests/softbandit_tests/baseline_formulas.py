@@ -38,8 +38,9 @@ def posteriors(K, arms, rewards, costs, m, lam):
     n = len(K)
     if len(arms) == 0:
         return np.zeros(n), np.array(K, dtype=float), [np.zeros(n) for _ in range(m)]
-    mu_f, k = paper_formulas.posterior(K, arms, rewards, lam)
-    mu_g = [paper_formulas.posterior(K, arms, [c[i] for c in costs], lam)[0] for i in range(m)]
+    y = np.c_[rewards, np.reshape(costs, (-1, m))] if m else np.reshape(rewards, (-1, 1))
+    means, k = paper_formulas.posterior(K, arms, y, lam)
+    mu_f, *mu_g = means.T
     return mu_f, k, mu_g
 
 

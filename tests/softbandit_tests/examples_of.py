@@ -75,7 +75,7 @@ POLICIES = {
     "CKB, another cost kernel": policy(cost_kernel=sb.Matern(0.5), explore="ts"),
     "CKB, two constraints": policy(problem(constraints=2, seed=5), explore="rand"),
     "CKB, unconstrained": policy(constraints=0, explore="ts"),
-    "Doubling": sb.Doubling(policy(explore="rand", horizon=8)),
+    "Doubling": sb.Doubling(policy(explore="rand", horizon=20)),
     "TimeVarying": sb.baselines.TimeVarying(policy(width_scale=0.2), every=7),
     "RPOL": policy(kind=sb.baselines.RPOL),
     "POBO, two constraints": policy(problem(constraints=2, seed=5), kind=sb.baselines.POBO, width_scale=0.3),
