@@ -121,7 +121,9 @@ def test_decisions_on_an_interval_are_those_of_algorithm_1_on_a_dense_grid():
 
 
 @pytest.mark.parametrize("explore", ["ucb", "rand", "ts"])
-@pytest.mark.parametrize("box", [sb.Box(0, 1), sb.Box([0, 0], [1, 1])], ids=["1-D", "2-D"])
+@pytest.mark.parametrize(
+    "box", [sb.Box(0, 1), pytest.param(sb.Box([0, 0], [1, 1]), marks=pytest.mark.slow)], ids=["1-D", "2-D"]
+)
 def test_the_maximiser_is_within_c_over_sqrt_t_of_the_best_of_a_dense_grid(explore, box):
     """C = 0.01 B. (benchmarks/continuous.py does 1,000 rounds.)"""
     problem = sb.problems.rkhs_on(box, seed=2)
@@ -211,6 +213,7 @@ def test_the_optimum_on_an_interval_by_hand():
     assert sb.randomized_optimum(problem.reward, problem.cost).value == pytest.approx(root**2, abs=1e-6)
 
 
+@pytest.mark.slow
 def test_the_regret_on_an_interval_matches_that_on_a_thousand_arms():
     problem = sb.problems.rkhs_on(seed=3)
     arms = problem.discretised(np.linspace(0, 1, 1000)[:, None])

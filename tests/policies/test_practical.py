@@ -117,6 +117,7 @@ def test_the_ledger_of_practical_says_that_it_is_outside_the_theorem():
     assert {row.status for row in ledger.rows} == {"violated"}
 
 
+@pytest.mark.slow
 def test_practical_has_less_regret_than_ckb_with_the_theorys_widths():
     learned = sb.Practical(PROBLEM.arms, sb.SquaredExponential([1.0, 1.0]), horizon=100)
     theory = sb.CKB(**PROBLEM.settings(), horizon=100)
