@@ -3,34 +3,35 @@ import builtins
 import numpy as np
 import pytest
 
-from softbandit.backend import blas_threads as threads
+from softbandit.backend import blas_threads
 
 
-def test_linear_algebra_keeps_to_one_thread_and_is_given_back():
-    control = pytest.importorskip("threadpoolctl")
+@pytest.mark.extra
+def test_linear_algebra_uses_one_thread_inside_the_context_and_as_many_as_before_after_it():
+    threadpoolctl = pytest.importorskip("threadpoolctl")
 
-    def counts():
-        return [each["num_threads"] for each in control.threadpool_info() if each["user_api"] == "blas"]
+    def thread_counts():
+        return [library["num_threads"] for library in threadpoolctl.threadpool_info() if library["user_api"] == "blas"]
 
     np.ones((2, 2)) @ np.ones((2, 2))
-    with threads.one_thread():
-        assert set(counts()) == {1}
-    before = counts()
-    with threads.one_thread():
+    with blas_threads.one_thread():
+        assert set(thread_counts()) == {1}
+    before = thread_counts()
+    with blas_threads.one_thread():
         pass
-    assert counts() == before
+    assert thread_counts() == before
 
 
-def test_without_the_package_nothing_happens(monkeypatch):
-    real = builtins.__import__
+def test_one_thread_does_nothing_if_threadpoolctl_is_not_installed(monkeypatch):
+    real_import = builtins.__import__
 
-    def without(name, *rest):
+    def import_without_threadpoolctl(name, *arguments):
         if name == "threadpoolctl":
             raise ModuleNotFoundError(name)
-        return real(name, *rest)
+        return real_import(name, *arguments)
 
-    monkeypatch.setattr(builtins, "__import__", without)
-    threads._controller.cache_clear()
-    with threads.one_thread() as nothing:
-        assert nothing is None
-    threads._controller.cache_clear()
+    monkeypatch.setattr(builtins, "__import__", import_without_threadpoolctl)
+    blas_threads._controller.cache_clear()
+    with blas_threads.one_thread() as limits:
+        assert limits is None
+    blas_threads._controller.cache_clear()

@@ -1,4 +1,4 @@
-"""A policy taken apart: numbers can be changed, the form says what must be compiled anew."""
+"""A policy split into numbers, which can be replaced, and a form, which says what must be compiled again."""
 
 from dataclasses import dataclass
 
@@ -16,10 +16,10 @@ def form(policy, problem=PROBLEM):
     return split((policy, problem))[1]
 
 
-def test_put_together_with_other_numbers():
+def test_a_policy_joined_with_other_numbers_has_them_everywhere():
     policy = examples_of.policy()
-    numbers, made = split((policy, PROBLEM))
-    doubled, problem = join(made, [2 * number for number in numbers])
+    numbers, policy_form = split((policy, PROBLEM))
+    doubled, problem = join(policy_form, [2 * number for number in numbers])
     np.testing.assert_array_equal(doubled.bounds, 2 * policy.bounds)
     np.testing.assert_array_equal(doubled.model.groups[0].features.phi, 2 * policy.model.groups[0].features.phi)
     np.testing.assert_array_equal(problem._values, 2 * PROBLEM._values)
@@ -28,11 +28,11 @@ def test_put_together_with_other_numbers():
     assert doubled.ties == policy.ties
 
 
-def test_an_array_in_several_places_is_one_number():
+def test_an_array_used_in_several_places_is_one_number():
     shared = np.arange(3.0)
-    numbers, made = split((shared, [shared, shared.copy()]))
+    numbers, items = split((shared, [shared, shared.copy()]))
     assert len(numbers) == 2
-    first, (same, other) = join(made, ["a", "b"])
+    first, (same, other) = join(items, ["a", "b"])
     assert (first, same, other) == ("a", "a", "b")
 
 
@@ -49,14 +49,14 @@ def test_an_array_in_several_places_is_one_number():
     ],
     ids=str,
 )
-def test_other_numbers_have_the_same_form(change):
+def test_a_policy_with_other_numbers_has_the_same_form(change):
     assert form(examples_of.policy()) == form(examples_of.policy(**change))
     assert hash(form(examples_of.policy())) == hash(form(examples_of.policy(**change)))
 
 
-def test_settings_that_have_no_number_by_default():
-    one, other = ({"regularisation": x, "width": x, "cost_noise": x} for x in (1.5, 2.5))
-    assert form(examples_of.policy(**one)) == form(examples_of.policy(**other)) != form(examples_of.policy())
+def test_numbers_in_place_of_defaults_that_are_none_change_the_form_once():
+    first, second = ({"regularisation": x, "width": x, "cost_noise": x} for x in (1.5, 2.5))
+    assert form(examples_of.policy(**first)) == form(examples_of.policy(**second)) != form(examples_of.policy())
 
 
 def test_another_problem_of_the_same_shape_has_the_same_form():
@@ -79,17 +79,17 @@ def test_another_problem_of_the_same_shape_has_the_same_form():
     ],
     ids=str,
 )
-def test_other_steps_have_another_form(change):
+def test_a_policy_with_other_steps_has_another_form(change):
     assert form(examples_of.policy()) != form(examples_of.policy(**change))
 
 
-def test_explorations_compare_by_value_and_keep_their_numbers():
+def test_explorations_are_part_of_the_form_by_value():
     seven, again, eight = (examples_of.policy(explore=sb.RandUCB(sb.UniformDiscrete(n))) for n in (7, 7, 8))
     assert form(seven) == form(again) != form(eight)
 
 
-class Share:
-    """An exploration that is no value: it may be changed."""
+class MutableWidth:
+    """An exploration that is not a frozen value: its field may change."""
 
     def __init__(self, share):
         self.share = share
@@ -101,8 +101,8 @@ class Share:
         return belief.mean + self.share * width * belief.std
 
 
-def test_an_exploration_that_was_changed_is_another():
-    explore = Share(0.5)
+def test_changing_a_mutable_exploration_changes_the_form():
+    explore = MutableWidth(0.5)
     policy = examples_of.policy(explore=explore)
     before = form(policy)
     assert before == form(policy)
@@ -110,7 +110,7 @@ def test_an_exploration_that_was_changed_is_another():
     assert before != form(policy)
 
 
-def test_what_no_step_uses_is_not_there_to_be_used():
+def test_host_only_fields_are_missing_from_a_joined_policy():
     policy, problem = join(form(examples_of.policy()), split((examples_of.policy(), PROBLEM))[0])
     for part, name in ((policy, "kernel"), (policy, "given"), (problem, "kernel")):
         with pytest.raises(AttributeError):
@@ -124,7 +124,7 @@ class Table:
     path: HostOnly[str]
 
 
-def test_fields_are_what_they_are_declared_to_be():
+def test_fields_are_traced_static_or_host_only_as_declared():
     numbers, form = split(Table(np.ones(2), 3.0, "somewhere"))
     assert [number.shape for number in numbers] == [(2,)]
     built = join(form, [np.zeros(2)])
@@ -136,7 +136,7 @@ def test_fields_are_what_they_are_declared_to_be():
 
 @dataclass(frozen=True, eq=False)
 class Named:
-    """A user's exploration whose fields have names that the library's own classes use otherwise."""
+    """A user's exploration whose fields have names that the library's classes declare as host only."""
 
     name: str = "mine"
     kernel: float = 0.5
@@ -151,7 +151,7 @@ class Named:
         return belief.mean + self.kernel * width * belief.std
 
 
-@pytest.mark.parametrize("engine", ["numpy", "jax"])
+@pytest.mark.parametrize("engine", ["numpy", pytest.param("jax", marks=pytest.mark.extra)])
 def test_a_users_exploration_keeps_all_its_fields_on_both_engines(engine):
     trace = sb.simulate(examples_of.policy(explore=Named()), PROBLEM, trials=2, engine=engine, rounds=20)
     plain = sb.simulate(examples_of.policy(width_scale=0.5), PROBLEM, trials=2, engine="numpy", rounds=20)
@@ -160,13 +160,13 @@ def test_a_users_exploration_keeps_all_its_fields_on_both_engines(engine):
 
 @dataclass(frozen=True)
 class Gamma:
-    """A user's own value that has a shape, and is no array."""
+    """A user's value that has a shape and a dtype but is not an array."""
 
     shape: float = 2.0
     dtype: str = "none"
 
 
-def test_what_has_a_shape_but_is_no_array_is_part_of_the_form():
+def test_a_value_with_a_shape_that_is_not_an_array_is_part_of_the_form():
     numbers, form = split((Gamma(), np.float64(2.0)))
     assert numbers == [2.0]
     assert join(form, [3.0]) == (Gamma(), 3.0)

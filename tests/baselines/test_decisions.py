@@ -1,15 +1,14 @@
-"""Every method makes the decisions of a literal, loop-by-loop transcription, round by round."""
+"""Every baseline makes the decisions of a literal, loop-by-loop transcription, round by round."""
 
 import numpy as np
 import pytest
-from softbandit_tests import baseline_formulas as literal
-from softbandit_tests import paper_formulas as direct
+from softbandit_tests import baseline_formulas, paper_formulas
 
 import softbandit as sb
 from softbandit.backend.random import POLICY, draw
 from softbandit.baselines.safe_sets import distances
 
-T = 60
+T = 60  # rounds
 INSTANCES = [(seed, m, scale) for seed in range(3) for m in (1, 2) for scale in (1.0, 0.2)]
 every_instance = pytest.mark.parametrize(("seed", "m", "scale"), INSTANCES)
 
@@ -26,21 +25,22 @@ class Instance:
         self.eta, self.xi = 0.2 * rng.standard_normal(T), 0.2 * rng.standard_normal((T, m))
         self.scale, self.m = scale, m
 
-    def make(self, kind, **own):
-        return kind(**self.problem.settings(), horizon=T, width_scale=self.scale, ties="first", **own)
+    def build(self, kind, **changes):
+        return kind(**self.problem.settings(), horizon=T, width_scale=self.scale, ties="first", **changes)
 
-    def literal(self, name, **own):
+    def literal(self, name, **settings):
+        """The transcription of that name on this problem."""
         p = self.problem
         K, G = p.kernel(p.arms, p.arms), np.broadcast_to(p.cost_bound, self.m)
         base = K, p.reward, p.costs, p.reward_bound, G, p.noise, T, 0.1, self.scale, self.eta, self.xi
-        return getattr(literal, name)(*base, **own)
+        return getattr(baseline_formulas, name)(*base, **settings)
 
-    def play(self, policy, contexts=None, seen=None):
-        """Arms, duals before each update, and the states, round by round."""
+    def play(self, policy, contexts=None, round_contexts=None):
+        """Return arms, duals before each update, and states, round by round."""
         agent = sb.Agent(policy, seed=3)
         arms, duals, states = [], [], []
         for t in range(T):
-            among = None if contexts is None else np.flatnonzero(contexts == seen[t])
+            among = None if contexts is None else np.flatnonzero(contexts == round_contexts[t])
             states.append(agent._state)
             decision = agent.ask(among)
             arms.append(decision.arm)
@@ -52,15 +52,15 @@ class Instance:
 
 
 @every_instance
-def test_gp_ucb(seed, m, scale):
+def test_gp_ucb_follows_its_transcription(seed, m, scale):
     case = Instance(seed, m, scale)
-    assert case.play(case.make(sb.baselines.GPUCB))[0] == case.literal("gp_ucb")
+    assert case.play(case.build(sb.baselines.GPUCB))[0] == case.literal("gp_ucb")
 
 
 @every_instance
-def test_rpol(seed, m, scale):
+def test_rpol_follows_its_transcription(seed, m, scale):
     case = Instance(seed, m, scale)
-    arms, queues, _ = case.play(case.make(sb.baselines.RPOL))
+    arms, queues, _ = case.play(case.build(sb.baselines.RPOL))
     expected, expected_queues = case.literal("rpol")
     assert arms == expected
     np.testing.assert_allclose(queues, expected_queues, rtol=1e-10)
@@ -68,9 +68,9 @@ def test_rpol(seed, m, scale):
 
 @every_instance
 @pytest.mark.parametrize("slack", [0.0, 0.05])
-def test_pobo(seed, m, scale, slack):
+def test_pobo_follows_its_transcription(seed, m, scale, slack):
     case = Instance(seed, m, scale)
-    arms, queues, states = case.play(case.make(sb.baselines.POBO, slack=slack))
+    arms, queues, states = case.play(case.build(sb.baselines.POBO, slack=slack))
     expected, Q, P = case.literal("pobo", slack=slack)
     assert arms == expected
     np.testing.assert_allclose(queues, Q, atol=1e-9)
@@ -78,58 +78,58 @@ def test_pobo(seed, m, scale, slack):
 
 
 @every_instance
-def test_pdcbo(seed, m, scale):
+def test_pdcbo_follows_its_transcription(seed, m, scale):
     case = Instance(seed, m, scale)
-    arms, duals, _ = case.play(case.make(sb.baselines.PDCBO, step=0.3, slack=0.02))
+    arms, duals, _ = case.play(case.build(sb.baselines.PDCBO, step=0.3, slack=0.02))
     expected, expected_duals = case.literal("pdcbo", step=0.3, slack=0.02)
     assert arms == expected
     np.testing.assert_allclose(duals, expected_duals, atol=1e-9)
-    assert case.make(sb.baselines.PDCBO).step == pytest.approx(T**-0.5)
+    assert case.build(sb.baselines.PDCBO).step == pytest.approx(T**-0.5)
 
 
 @every_instance
-def test_pdcbo_with_contexts(seed, m, scale):
+def test_pdcbo_with_contexts_follows_its_transcription(seed, m, scale):
     case = Instance(seed, m, scale)
     rng = np.random.default_rng(seed)
-    contexts, seen = np.arange(len(case.problem.arms)) % 3, rng.integers(3, size=T)
-    arms, duals, _ = case.play(case.make(sb.baselines.PDCBO, step=0.3), contexts, seen)
-    expected, expected_duals = case.literal("pdcbo", step=0.3, contexts=contexts, seen=seen)
+    contexts, round_contexts = np.arange(len(case.problem.arms)) % 3, rng.integers(3, size=T)
+    arms, duals, _ = case.play(case.build(sb.baselines.PDCBO, step=0.3), contexts, round_contexts)
+    expected, expected_duals = case.literal("pdcbo", step=0.3, contexts=contexts, round_contexts=round_contexts)
     assert arms == expected
     np.testing.assert_allclose(duals, expected_duals, atol=1e-9)
-    np.testing.assert_array_equal(contexts[arms], seen)
+    np.testing.assert_array_equal(contexts[arms], round_contexts)
 
 
 @every_instance
-def test_config(seed, m, scale):
+def test_config_follows_its_transcription(seed, m, scale):
     case = Instance(seed, m, scale)
-    arms, _, states = case.play(policy := case.make(sb.baselines.CONFIG))
+    arms, _, states = case.play(policy := case.build(sb.baselines.CONFIG))
     expected, declared = case.literal("config")
     assert arms == expected
     assert [bool(policy.refuted(state)[0]) for state in states] == declared
 
 
 @every_instance
-def test_epbo(seed, m, scale):
+def test_epbo_follows_its_transcription(seed, m, scale):
     case = Instance(seed, m, scale)
-    assert case.play(case.make(sb.baselines.EPBO, penalty=2.5))[0] == case.literal("epbo", penalty=2.5)
+    assert case.play(case.build(sb.baselines.EPBO, penalty=2.5))[0] == case.literal("epbo", penalty=2.5)
 
 
 @every_instance
-def test_constrained_expected_improvement(seed, m, scale):
+def test_constrained_expected_improvement_follows_its_transcription(seed, m, scale):
     case = Instance(seed, m, scale)
-    policy = case.make(sb.baselines.ConstrainedEI, regularisation=1 + 2 / T)
+    policy = case.build(sb.baselines.ConstrainedEI, regularisation=1 + 2 / T)
     assert case.play(policy)[0] == case.literal("cei")
 
 
 @every_instance
-def test_constrained_thompson(seed, m, scale):
+def test_constrained_thompson_follows_its_transcription(seed, m, scale):
     case = Instance(seed, m, scale)
-    policy = case.make(sb.baselines.ConstrainedTS, regularisation=1 + 2 / T)
+    policy = case.build(sb.baselines.ConstrainedTS, regularisation=1 + 2 / T)
     arms, _, states = case.play(policy)
     draws = draw(policy.draws(), 3, [0], 0, T, POLICY)
     samples = []
-    for state, own in zip(states, draws.rounds(), strict=True):
-        h = policy.model.estimate(state.posterior, state.round + 1, own)
+    for state, round_draws in zip(states, draws.rounds(), strict=True):
+        h = policy.model.estimate(state.posterior, state.round + 1, round_draws)
         samples.append((h - policy.model.mean(state.posterior))[0])
     samples = np.array(samples)
     assert arms == case.literal("scbo", samples_f=samples[:, 0], samples_g=samples[:, 1:])
@@ -140,6 +140,7 @@ def safest(problem):
 
 
 def lipschitz(problem, kind):
+    """The Lipschitz constants, and the distances between arms."""
     if kind is None:
         return None, None
     policy = sb.baselines.SafeOpt(**problem.settings(), horizon=T, safe=0, lipschitz=kind)
@@ -148,28 +149,28 @@ def lipschitz(problem, kind):
 
 @every_instance
 @pytest.mark.parametrize("kind", [None, "arms", 4.0])
-def test_safeopt(seed, m, scale, kind):
+def test_safeopt_follows_its_transcription(seed, m, scale, kind):
     case = Instance(seed, m, scale)
     seed_arm = safest(case.problem)
-    policy = case.make(sb.baselines.SafeOpt, safe=seed_arm, lipschitz=kind)
+    policy = case.build(sb.baselines.SafeOpt, safe=seed_arm, lipschitz=kind)
     assert_same_safe_play(case, policy, "safeopt", kind, seed=[seed_arm])
 
 
 @every_instance
 @pytest.mark.parametrize("kind", [None, "arms", 4.0])
-def test_stageopt(seed, m, scale, kind):
+def test_stageopt_follows_its_transcription(seed, m, scale, kind):
     case = Instance(seed, m, scale)
     seed_arm = safest(case.problem)
-    policy = case.make(sb.baselines.StageOpt, safe=seed_arm, lipschitz=kind, stage_rounds=30)
+    policy = case.build(sb.baselines.StageOpt, safe=seed_arm, lipschitz=kind, stage_rounds=30)
     assert_same_safe_play(case, policy, "stageopt", kind, seed=[seed_arm], stage_rounds=30)
 
 
-def assert_same_safe_play(case, policy, name, kind, **own):
+def assert_same_safe_play(case, policy, name, kind, **settings):
     Lip, dist = lipschitz(case.problem, kind)
     arms, _, states = case.play(policy)
     safe = [np.flatnonzero(policy.intervals(state)[2][0]).tolist() for state in states]
     try:
-        expected, sets = case.literal(name, Lip=Lip, dist=dist, **own)
+        expected, sets = case.literal(name, Lip=Lip, dist=dist, **settings)
     except ValueError:
         # Bounds scaled below the theory's can cross and leave no candidate: the transcription stops there.
         assert case.scale < 1
@@ -180,20 +181,20 @@ def assert_same_safe_play(case, policy, name, kind, **own):
 
 
 @every_instance
-def test_sgp_ucb(seed, m, scale):
+def test_sgp_ucb_follows_its_transcription(seed, m, scale):
     case = Instance(seed, m, scale)
     order = np.argsort(case.problem.costs.max(axis=1))
     seeds = sorted(order[:3].tolist())
-    policy = case.make(sb.baselines.SGPUCB, safe=seeds, initial_rounds=15)
+    policy = case.build(sb.baselines.SGPUCB, safe=seeds, initial_rounds=15)
     uniforms = draw(policy.draws(), 3, [0], 0, T, POLICY).uniform[:, 0, 0]
     expected = case.literal("sgp_ucb", seed=seeds, initial_rounds=15, uniforms=uniforms)
     assert case.play(policy)[0] == expected
 
 
 @every_instance
-def test_time_varying_ckb(seed, m, scale):
+def test_time_varying_ckb_follows_its_transcription(seed, m, scale):
     case = Instance(seed, m, scale)
-    policy = sb.baselines.TimeVarying(case.make(sb.CKB), every=17)
+    policy = sb.baselines.TimeVarying(case.build(sb.CKB), every=17)
     arms, duals, _ = case.play(policy)
     expected, expected_duals = case.literal("time_varying_ckb", every=17, delta=case.problem.slater)
     assert arms == expected
@@ -201,16 +202,16 @@ def test_time_varying_ckb(seed, m, scale):
 
 
 @every_instance
-def test_gp_ts(seed, m, scale):
-    """x_t = argmax mu + sample, the sample being ours, the mean by the direct formula."""
+def test_gp_ts_maximises_the_mean_plus_its_sample(seed, m, scale):
+    """x_t = argmax mu + sample, with the policy's sample and the mean by the direct formula."""
     case = Instance(seed, m, scale)
-    policy = case.make(sb.baselines.GPTS)
+    policy = case.build(sb.baselines.GPTS)
     arms, _, states = case.play(policy)
     K = case.problem.kernel(case.problem.arms, case.problem.arms)
     rewards = [case.problem.reward[x] + eta for x, eta in zip(arms, case.eta, strict=True)]
     draws = draw(policy.draws(), 3, [0], 0, T, POLICY)
-    for t, (state, own) in enumerate(zip(states, draws.rounds(), strict=True)):
-        mu = direct.posterior(K, arms[:t], rewards[:t], 1 + 2 / T)[0] if t else np.zeros(len(K))
-        h, mean = policy.model.estimate(state.posterior, t + 1, own), policy.model.mean(state.posterior)
-        sample = (h - mean)[0, 0]
-        assert literal.first_max((mu + sample).tolist()) == arms[t]
+    for t, (state, round_draws) in enumerate(zip(states, draws.rounds(), strict=True)):
+        mu = paper_formulas.posterior(K, arms[:t], rewards[:t], 1 + 2 / T)[0] if t else np.zeros(len(K))
+        h = policy.model.estimate(state.posterior, t + 1, round_draws)
+        sample = (h - policy.model.mean(state.posterior))[0, 0]
+        assert baseline_formulas.first_max((mu + sample).tolist()) == arms[t]

@@ -27,26 +27,32 @@ SAFE |= {"StageOpt": (StageOpt, {}), "StageOpt, Lipschitz": (StageOpt, {"lipschi
 SAFE |= {"SGP-UCB": (SGPUCB, {"initial_rounds": 10})}
 
 
-@pytest.mark.parametrize(("kind", "own"), SAFE.values(), ids=SAFE)
-def test_safe_methods_with_correct_constants_rarely_violate(kind, own):
-    """In at most a share alpha = 0.1 of the trials, over 200 problems with one or two constraints."""
-    violated, moved = [], []
+@pytest.fixture(scope="module")
+def problems_with_a_safe_arm():
+    """200 problems with one or two constraints, each with an arm that meets them all."""
     drawn = (sb.problems.rkhs(arms=20, seed=seed, noise=0.3, constraints=1 + seed % 2) for seed in itertools.count())
-    with_safe_arm = (problem for problem in drawn if (problem.costs <= 0).all(axis=1).any())
-    for problem in itertools.islice(with_safe_arm, 200):
-        safe = int(problem.costs.max(axis=1).argmin())
-        policy = kind(**problem.settings(), horizon=40, safe=safe, **own)
+    return list(itertools.islice((p for p in drawn if (p.costs <= 0).all(axis=1).any()), 200))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("kind", "settings"), SAFE.values(), ids=SAFE)
+def test_safe_methods_with_correct_constants_rarely_violate(kind, settings, problems_with_a_safe_arm):
+    """A constraint is violated in at most a share alpha = 0.1 of the trials, one per problem."""
+    violated, moved = [], []
+    for problem in problems_with_a_safe_arm:
+        safe = examples_of.safest(problem)
+        policy = kind(**problem.settings(), horizon=40, safe=safe, **settings)
         trace = sb.simulate(policy, problem)
         violated.append(bool(sb.score(trace, problem).violated_rounds[0, -1]))
         moved.append(bool((trace.arms != safe).any()))
     assert np.mean(violated) <= 0.1
-    assert sum(moved) >= 50  # the share is of trials that do more than stay at the seed
+    assert sum(moved) >= 50  # so the share is not of trials that stay at the seed
 
 
-@pytest.mark.parametrize(("kind", "own"), list(SAFE.values())[:4], ids=list(SAFE)[:4])
-def test_safe_methods_never_leave_their_safe_set(kind, own):
+@pytest.mark.parametrize(("kind", "settings"), list(SAFE.values())[:4], ids=list(SAFE)[:4])
+def test_safe_methods_never_leave_their_safe_set(kind, settings):
     problem = examples_of.problem(seed=7)
-    policy = examples_of.policy(problem, kind=kind, safe=examples_of.safest(problem), width_scale=0.1, **own)
+    policy = examples_of.policy(problem, kind=kind, safe=examples_of.safest(problem), width_scale=0.1, **settings)
     agent, rng = sb.Agent(policy), np.random.default_rng(0)
     left_seed = False
     for _ in range(50):
@@ -61,7 +67,7 @@ def test_safe_methods_never_leave_their_safe_set(kind, own):
     assert left_seed
 
 
-def test_configs_choice_may_be_feasible():
+def test_config_plays_arms_that_may_be_feasible():
     problem = examples_of.problem(seed=7)
     trace = sb.simulate(examples_of.policy(problem, kind=CONFIG), problem, trials=10)
     assert (trace.cost_estimates <= 0).all()
@@ -72,7 +78,7 @@ def play(agent, cost, rounds=50):
         agent.tell(agent.ask(), 0.0, cost)
 
 
-def test_config_declares_a_hopeless_problem_infeasible():
+def test_config_declares_a_problem_without_feasible_arms_infeasible():
     arms = np.arange(2.0)[:, None]
     policy = CONFIG(arms, sb.Tabular(np.eye(2)), reward_bound=1, cost_bound=9, noise=0.1, horizon=50, width=1.0)
     agent = sb.Agent(policy)
@@ -84,7 +90,7 @@ def test_config_declares_a_hopeless_problem_infeasible():
 
 
 @pytest.mark.parametrize("kind", [SafeOpt, StageOpt, SGPUCB])
-def test_a_seed_that_is_not_safe_is_refused(kind):
+def test_a_seed_that_is_not_an_arm_or_not_safe_is_refused(kind):
     problem = examples_of.problem()
     for safe in (None, [], 30, -1, "first", 1.5):
         with pytest.raises(sb.ArgumentError, match="safe: expected"):
@@ -99,14 +105,14 @@ def test_a_seed_that_is_not_safe_is_refused(kind):
 
 
 @pytest.mark.parametrize("kind", [SafeOpt, StageOpt, SGPUCB])
-def test_safe_methods_take_no_contexts(kind):
+def test_safe_methods_refuse_contexts(kind):
     problem = contextual()
     policy = examples_of.policy(problem, kind=kind, safe=examples_of.safest(problem))
-    for each in (policy, sb.Doubling(policy)):
+    for variant in (policy, sb.Doubling(policy)):
         with pytest.raises(sb.ArgumentError, match="no rule for a round without a safe arm"):
-            sb.simulate(each, problem, rounds=5)
+            sb.simulate(variant, problem, rounds=5)
         with pytest.raises(sb.ArgumentError, match="no rule for a round without a safe arm"):
-            sb.Agent(each).ask(among=[1, 2])
+            sb.Agent(variant).ask(among=[1, 2])
 
 
 @pytest.mark.parametrize("bad", [0.0, -1.0, "rms", [1.0, 2.0], np.nan])
@@ -128,25 +134,25 @@ def test_a_bad_lipschitz_constant_is_refused(bad):
         (GPUCB, {"noise": np.nan}),
     ],
 )
-def test_bad_settings_are_refused(kind, bad):
+def test_bad_settings_of_baselines_are_refused(kind, bad):
     safe = {"safe": 0} if kind in (StageOpt, SGPUCB) else {}
     with pytest.raises(sb.ArgumentError, match="expected.*got"):
         examples_of.policy(kind=kind, **safe, **bad)
 
 
-def test_bad_resets_are_refused():
+def test_time_varying_refuses_bad_intervals_and_policies_other_than_ckb():
     others = sb.Doubling(examples_of.policy()), examples_of.POLICIES["RPOL"]
     for policy, every in ((None, 3), (examples_of.policy(), 0), (others[0], 3), (others[1], 3)):
         with pytest.raises(sb.ArgumentError, match="expected.*got"):
             TimeVarying(policy, every)
 
 
-def test_queues_accumulate():
+def test_the_queue_of_rpol_accumulates_positive_costs():
     problem = examples_of.problem(seed=7)
     trace = sb.simulate(examples_of.policy(problem, kind=RPOL), problem, trials=5)
     assert (np.diff(trace.dual, axis=1) >= 0).all()
-    paid = np.cumsum(np.maximum(trace.costs, 0), axis=1)
-    assert (trace.dual[:, 1:] >= 1 + paid[:, :-1] - 1e-9).all()
+    total = np.cumsum(np.maximum(trace.costs, 0), axis=1)
+    assert (trace.dual[:, 1:] >= 1 + total[:, :-1] - 1e-9).all()
 
 
 def test_the_steepness_of_a_kernel_bounds_the_slope_of_every_function():
@@ -158,10 +164,11 @@ def test_the_steepness_of_a_kernel_bounds_the_slope_of_every_function():
     assert steepness(sb.SquaredExponential(0.2), np.array([[0.0], [1e-4]])) == pytest.approx(5.0, rel=1e-3)
 
 
-def test_blocks_change_nothing(monkeypatch):
+def test_safe_sets_computed_in_blocks_give_the_same_decisions(monkeypatch):
     problem = examples_of.problem(seed=7)
-    for own in ({}, {"lipschitz": "arms"}):
-        policy = examples_of.policy(problem, kind=SafeOpt, safe=examples_of.safest(problem), width_scale=0.2, **own)
+    for settings in ({}, {"lipschitz": "arms"}):
+        safe = examples_of.safest(problem)
+        policy = examples_of.policy(problem, kind=SafeOpt, safe=safe, width_scale=0.2, **settings)
         whole = sb.simulate(policy, problem, trials=2, rounds=15)
         monkeypatch.setattr(safe_sets, "BLOCK_NUMBERS", 500)
         np.testing.assert_array_equal(whole.arms, sb.simulate(policy, problem, trials=2, rounds=15).arms)
@@ -173,15 +180,15 @@ def contextual():
     return sb.problems.Problem(**{**vars(problem), "contexts": np.arange(30) % 3})
 
 
-def test_contexts_come_up_evenly_and_limit_the_choice():
+def test_contexts_occur_evenly_and_limit_the_choice():
     problem = contextual()
     trace = sb.simulate(examples_of.policy(problem, kind=PDCBO, horizon=300), problem, trials=10)
     counts = np.bincount(problem.contexts[trace.arms.ravel()])
-    # 3,000 rounds: each context 1,000 times, give or take 5 sqrt(3000 * 2/9).
+    # 3,000 rounds: each context 1,000 times, within 5 standard errors sqrt(3000 * 2/9).
     assert (np.abs(counts - 1000) <= 5 * np.sqrt(3000 * 2 / 9)).all()
 
 
-def test_the_optimum_with_contexts_gives_each_the_same_weight():
+def test_the_optimum_gives_every_context_the_same_weight():
     problem = contextual()
     optimum = sb.randomized_optimum(problem.reward, problem.cost, problem.contexts)
     np.testing.assert_allclose(np.bincount(problem.contexts, weights=optimum.weights), 1 / 3)
@@ -191,18 +198,18 @@ def test_the_optimum_with_contexts_gives_each_the_same_weight():
     assert np.isnan(scores.regret).all()
 
 
-def test_two_contexts_by_hand():
+def test_the_optimum_of_two_contexts_by_hand():
     # Context 0 has only arm 0 (f = 0, g = 1); context 1 has arms 1 (f = 1, g = -1) and 2 (f = 5, g = 1).
     optimum = sb.randomized_optimum([0.0, 1.0, 5.0], [1.0, -1.0, 1.0], [0, 1, 1])
     np.testing.assert_allclose(optimum.weights, [0.5, 0.5, 0.0], atol=1e-9)
     assert optimum.value == pytest.approx(0.5)
 
 
-def test_every_name_makes_a_policy():
+def test_every_registered_name_builds_a_policy_and_misspelt_names_get_a_suggestion():
     problem = examples_of.problem()
     for name in POLICIES:
-        own = {"safe": examples_of.safest(problem)} if name in ("safeopt", "stageopt", "sgp-ucb") else {}
-        trace = sb.simulate(make(name, **problem.settings(), horizon=6, **own), problem, rounds=6)
+        settings = {"safe": examples_of.safest(problem)} if name in ("safeopt", "stageopt", "sgp-ucb") else {}
+        trace = sb.simulate(make(name, **problem.settings(), horizon=6, **settings), problem, rounds=6)
         assert trace.arms.shape == (1, 6)
     with pytest.raises(sb.UnknownNameError, match="Did you mean 'stageopt'"):
         make("stage-opt", **problem.settings(), horizon=6)
@@ -212,8 +219,8 @@ def test_every_name_makes_a_policy():
         make("ckb-ucb", **problem.settings(), horizon=6, explore="ts")
 
 
-def test_where_all_is_infeasible_expected_improvement_seeks_the_least_bad_arm():
-    """Probabilities of feasibility too small for a float still have an order."""
+def test_expected_improvement_plays_the_least_infeasible_arm_if_none_is_feasible():
+    """Probabilities of feasibility that underflow still have an order."""
     arms, costs = np.arange(5.0)[:, None], np.array([5.0, 20.0, 50.0, 100.0, 500.0])
     problem = sb.problems.Problem(arms, sb.Tabular(np.eye(5)), np.zeros(5), costs, 0.1, 1.0, 1e3, 0.5)
     policy = sb.baselines.ConstrainedEI(**problem.settings(), horizon=60)
@@ -221,21 +228,21 @@ def test_where_all_is_infeasible_expected_improvement_seeks_the_least_bad_arm():
     assert played[0] > 50
 
 
-def test_the_warning_does_not_depend_on_chunks(monkeypatch):
+def test_the_warning_of_refuted_settings_does_not_depend_on_chunks(monkeypatch):
     problem = examples_of.problem(seed=7)
     policy = examples_of.policy(problem, kind=CONFIG, width_scale=0.02)
-    said = []
+    messages = []
     for words in (2**20, 1):
         monkeypatch.setattr(schedule, "CPU", schedule.CPU._replace(words=words))
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             sb.simulate(policy, problem, trials=20)
-        said.append([str(each.message) for each in caught])
-    assert said[0] == said[1]
-    assert len(said[0]) <= 1
+        messages.append([str(warning.message) for warning in caught])
+    assert messages[0] == messages[1]
+    assert len(messages[0]) <= 1
 
 
-def test_every_policy_class_has_a_name():
-    made = {type(policy) for policy in examples_of.POLICIES.values()}
+def test_every_policy_class_has_a_registered_name():
+    classes = {type(policy) for policy in examples_of.POLICIES.values()}
     named = {about for _, about in POLICIES.values()}
-    assert {kind.about for kind in made} == named
+    assert {kind.about for kind in classes} == named

@@ -1,4 +1,4 @@
-"""Statistical tests: fixed seeds, and tolerances of five standard errors, derived where they stand."""
+"""Statistical tests have fixed seeds, and tolerances of five standard errors."""
 
 import numpy as np
 import pytest
@@ -7,26 +7,28 @@ import softbandit as sb
 from softbandit.backend.random import POLICY, DrawCount, draw
 from softbandit.gp import weight_space
 from softbandit.gp.pivoted_cholesky import features
+from softbandit.model.beliefs import ArmBelief
 
 TRIALS = 40_000
-BETA = np.array([1.5, -0.7])  # reward up, cost down
+BETA = np.array([1.5, -0.7])  # up for the reward, down for the cost
+DISTRIBUTIONS = [sb.Gaussian(), sb.UniformDiscrete(5), sb.TruncatedGaussian(-1, 2, 7)]
 
 
-@pytest.fixture(scope="module", params=[weight_space.prior, weight_space.weight_prior])
-def belief(request):
-    """The posterior of two outputs after three rounds, the same in every trial."""
-    X = np.linspace(0, 1, 8)[:, None]
-    phi = features(sb.SquaredExponential(0.3), X)
-    state = request.param(phi, outputs=2, trials=1)
+@pytest.fixture(
+    scope="module", params=[weight_space.prior, weight_space.weight_prior], ids=["over the arms", "of the weights"]
+)
+def belief_and_covariance(request):
+    """The belief of two outputs after three rounds, the same in every trial, and k_t."""
+    phi = features(sb.SquaredExponential(0.3), np.linspace(0, 1, 8)[:, None])
+    posterior = request.param(phi, outputs=2, trials=1)
     for arm, y in ((1, [0.5, -1.0]), (6, [2.0, 0.3]), (1, [0.7, -0.4])):
-        state = weight_space.condition(phi, 0.5, state, np.array([arm]), np.array([y]))
-    return weight_space.Belief(phi, state, slice(None)), weight_space.covariance(phi, state)[0]
+        posterior = weight_space.condition(phi, 0.5, posterior, np.array([arm]), np.array([y]))
+    return ArmBelief(phi, posterior, slice(None)), weight_space.covariance(phi, posterior)[0]
 
 
 def sample(exploration, belief, seed=0):
-    """TRIALS independent estimates: (TRIALS, 2, n)."""
-    rank = belief._features.rank
-    need = exploration.draws(rank)
+    """Return TRIALS independent estimates: (TRIALS, 2, n)."""
+    need = exploration.draws(belief.features.rank)
     both = DrawCount(2 * need.normal, 2 * need.uniform)
     draws = draw(both, seed, range(TRIALS), 0, 1, POLICY)
     shaped = sb.Draws(
@@ -35,21 +37,21 @@ def sample(exploration, belief, seed=0):
     return np.broadcast_to(exploration.estimate(belief, BETA[None, :, None], shaped), (TRIALS, 2, 8))
 
 
-def test_ucb_is_up_for_reward_and_down_for_cost(belief):
-    belief, k = belief
+def test_ucb_adds_the_width_for_the_reward_and_subtracts_it_for_the_cost(belief_and_covariance):
+    belief, k = belief_and_covariance
     sigma = np.sqrt(np.diagonal(k))
     h = sb.UCB().estimate(belief, BETA[None, :, None], sb.Draws(None, None))
     np.testing.assert_allclose(h[0, 0], belief.mean[0, 0] + 1.5 * sigma, rtol=1e-12)
     np.testing.assert_allclose(h[0, 1], belief.mean[0, 1] - 0.7 * sigma, rtol=1e-12)
 
 
-def test_greedy_is_the_mean(belief):
-    belief, _ = belief
+def test_greedy_is_the_mean(belief_and_covariance):
+    belief, _ = belief_and_covariance
     np.testing.assert_array_equal(sb.Greedy().estimate(belief, BETA[None, :, None], None), belief.mean)
 
 
-def test_thompson_has_mean_mu_and_covariance_beta_squared_k(belief):
-    belief, k = belief
+def test_thompson_has_mean_mu_and_covariance_beta_squared_k(belief_and_covariance):
+    belief, k = belief_and_covariance
     h = sample(sb.Thompson(), belief)
     for i, beta in enumerate(BETA):
         cov = beta**2 * k
@@ -64,12 +66,9 @@ def test_thompson_has_mean_mu_and_covariance_beta_squared_k(belief):
     assert np.abs(correlation).max() <= 5 / np.sqrt(TRIALS)
 
 
-DISTRIBUTIONS = [sb.Gaussian(), sb.UniformDiscrete(5), sb.TruncatedGaussian(-1, 2, 7)]
-
-
-@pytest.mark.parametrize("distribution", DISTRIBUTIONS)
-def test_rand_ucb_is_mu_plus_z_sigma_with_one_z_for_all_arms(belief, distribution):
-    belief, k = belief
+@pytest.mark.parametrize("distribution", DISTRIBUTIONS, ids=str)
+def test_rand_ucb_is_mu_plus_z_sigma_with_one_z_for_all_arms(belief_and_covariance, distribution):
+    belief, k = belief_and_covariance
     h = sample(sb.RandUCB(distribution), belief)
     z = (h - belief.mean) / np.sqrt(np.diagonal(k)) / BETA[:, None]
     np.testing.assert_allclose(z, z[:, :, :1] * np.ones(8), atol=1e-9)
@@ -77,7 +76,7 @@ def test_rand_ucb_is_mu_plus_z_sigma_with_one_z_for_all_arms(belief, distributio
     assert abs(correlation) <= 5 / np.sqrt(TRIALS)
 
 
-def test_the_gaussian_z_is_standard_normal(belief):
+def test_the_gaussian_z_is_standard_normal():
     draws = draw(DrawCount(normal=1), 3, range(TRIALS), 0, 1, POLICY)
     z = sb.Gaussian().sample(sb.Draws(draws.normal[0], None))[:, 0]
     # Moments 0, 1, 0, 3 with variances 1, 2, 15, 96 over N.
@@ -92,20 +91,21 @@ def test_the_gaussian_z_is_standard_normal(belief):
         (sb.TruncatedGaussian(-1, 2, 4), [-1, 0, 1, 2], np.exp([-0.5, 0, -0.5, -2])),
         (sb.TruncatedGaussian(60, 62, 3), [60, 61, 62], np.exp([0, -60.5, -122])),
     ],
+    ids=["uniform", "truncated Gaussian", "truncated Gaussian far from 0"],
 )
-def test_discrete_z_takes_its_points_with_their_probabilities(distribution, points, weights):
+def test_a_discrete_z_takes_its_points_with_their_probabilities(distribution, points, weights):
     u = draw(DrawCount(uniform=1), 4, range(TRIALS), 0, 1, POLICY).uniform[0]
     z = distribution.sample(sb.Draws(None, u))[:, 0]
     p = np.array(weights) / np.sum(weights)
-    found, counts = np.unique(z, return_counts=True)
-    assert set(np.round(found, 12)) <= set(points)
-    frequency = np.array([counts[np.isclose(found, a)].sum() for a in points]) / TRIALS
+    values, counts = np.unique(z, return_counts=True)
+    assert set(np.round(values, 12)) <= set(points)
+    frequency = np.array([counts[np.isclose(values, a)].sum() for a in points]) / TRIALS
     # A frequency has standard error sqrt(p (1 - p) / N).
     assert (np.abs(frequency - p) <= 5 * np.sqrt(p * (1 - p) / TRIALS) + 1e-15).all()
 
 
 @pytest.mark.parametrize(
-    "make",
+    "build",
     [
         lambda: sb.UniformDiscrete(1),
         lambda: sb.UniformDiscrete(2.5),
@@ -114,7 +114,8 @@ def test_discrete_z_takes_its_points_with_their_probabilities(distribution, poin
         lambda: sb.TruncatedGaussian(points=1),
         lambda: sb.RandUCB("gaussian"),
     ],
+    ids=["one point", "half a point", "lower above upper", "NaN", "one point of a Gaussian", "not a distribution"],
 )
-def test_bad_explorations_are_refused(make):
+def test_an_exploration_with_bad_settings_is_refused(build):
     with pytest.raises(sb.ArgumentError, match="expected.*got"):
-        make()
+        build()

@@ -1,4 +1,7 @@
-"""Which engine runs."""
+"""Which engine runs a simulation, and which options go with it."""
+
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -6,28 +9,28 @@ from softbandit_tests import examples_of
 
 import softbandit as sb
 from softbandit.simulation import engine_choice
-from softbandit.simulation.rounds import Options
 
 PROBLEM, POLICY = examples_of.problem(), examples_of.policy()
+every_engine = pytest.mark.parametrize("engine", ["numpy", pytest.param("jax", marks=pytest.mark.extra)])
 
 
-def chosen(engine, trials=1, rounds=60, **options):
-    engine_choice.check_options(engine, Options(0, **options))
-    return engine_choice.choose_engine(engine, POLICY, PROBLEM, trials, rounds)
+def auto(trials=1, rounds=60):
+    return engine_choice.choose_engine("auto", POLICY, PROBLEM, trials, rounds)
 
 
-def test_auto_compiles_long_runs_only():
-    assert chosen("auto") == "numpy"
-    assert chosen("auto", rounds=10**6) == "jax"
-    assert chosen("auto", trials=10**6) == "jax"
+@pytest.mark.extra
+def test_auto_chooses_jax_for_long_runs_only():
+    assert auto() == "numpy"
+    assert auto(rounds=10**6) == "jax"
+    assert auto(trials=10**6) == "jax"
 
 
 def test_without_jax_auto_uses_numpy_and_says_once_how_to_get_jax(monkeypatch):
     monkeypatch.setattr(engine_choice, "find_spec", lambda name: None)
     engine_choice._hint_at_jax.cache_clear()
     with pytest.warns(sb.EngineHint, match=r"pip install 'softbandit\[jax\]'"):
-        assert chosen("auto", rounds=10**6) == "numpy"
-    assert chosen("auto", rounds=10**6) == "numpy"  # a second warning would be an error here
+        assert auto(rounds=10**6) == "numpy"
+    assert auto(rounds=10**6) == "numpy"  # a second warning would be an error here
     engine_choice._hint_at_jax.cache_clear()
 
 
@@ -41,14 +44,15 @@ class NumpyByName:
         return np.asarray(belief.mean) + np.asarray(width) * np.asarray(belief.std)
 
 
-def test_auto_uses_numpy_for_what_jax_cannot_trace():
+@pytest.mark.extra
+def test_auto_chooses_numpy_for_a_policy_that_jax_cannot_trace():
     policy = examples_of.policy(explore=NumpyByName())
     assert engine_choice.choose_engine("auto", policy, PROBLEM, 1, 10**6) == "numpy"
 
 
-def test_auto_runs():
-    plain = sb.simulate(POLICY, PROBLEM, trials=3, engine="numpy")
-    np.testing.assert_array_equal(plain.arms, sb.simulate(POLICY, PROBLEM, trials=3, engine="auto").arms)
+def test_auto_is_the_default_and_plays_numpys_arms():
+    plain, default = sb.simulate(POLICY, PROBLEM, trials=3, engine="numpy"), sb.simulate(POLICY, PROBLEM, trials=3)
+    np.testing.assert_array_equal(plain.arms, default.arms)
 
 
 @pytest.mark.parametrize(
@@ -64,16 +68,25 @@ def test_auto_runs():
     ],
     ids=str,
 )
-def test_what_an_engine_cannot_do_is_refused(options, says):
+def test_options_that_an_engine_does_not_have_are_refused(options, says):
     with pytest.raises(sb.ArgumentError, match=says):
         sb.simulate(POLICY, PROBLEM, **{"engine": "numpy", **options})
 
 
-@pytest.mark.parametrize("engine", ["numpy", "jax"])
-def test_only_what_is_to_be_kept_is_kept(engine):
-    whole = sb.simulate(POLICY, PROBLEM, trials=3, engine=engine)
-    part = sb.simulate(POLICY, PROBLEM, trials=3, engine=engine, keep=("arms", "costs"))
+@every_engine
+def test_a_trace_holds_only_the_columns_to_keep(engine):
+    whole = sb.simulate(POLICY, PROBLEM, trials=20, rounds=300, engine=engine)
+    part = sb.simulate(POLICY, PROBLEM, trials=20, rounds=300, engine=engine, keep=("arms", "costs"))
     np.testing.assert_array_equal(whole.arms, part.arms)
     np.testing.assert_array_equal(whole.costs, part.costs)
     assert part.rewards is part.dual is part.reward_estimates is part.cost_estimates is None
     assert (sb.score(part, PROBLEM).regret == sb.score(whole, PROBLEM).regret).all()
+
+
+def test_the_error_without_jax_says_what_to_install():
+    code = (
+        "import sys; sys.modules['jax'] = None; import softbandit as sb; p = sb.problems.rkhs();"
+        "sb.simulate(sb.CKB(**p.settings(), horizon=3), p, engine='jax')"
+    )
+    process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert "jax is not installed. Install it with: pip install 'softbandit[jax]'" in process.stderr

@@ -1,4 +1,4 @@
-"""Rounds in chunks, trials in blocks."""
+"""Rounds in chunks that fit in memory, trials in blocks that fit in caches."""
 
 import numpy as np
 import pytest
@@ -14,18 +14,18 @@ PROBLEM, POLICY = examples_of.problem(), examples_of.policy()
 @pytest.mark.parametrize(
     ("trials", "rounds", "engine", "expected"),
     [
-        (1, 10_000, "numpy", 1000),  # at most 1,024, and a number that divides them
-        (1, 10_007, "numpy", 1024),  # a prime: none does
+        (1, 10_000, "numpy", 1000),  # at most 1,024, and a divisor of 10,000
+        (1, 10_007, "numpy", 1024),  # a prime has no divisor
         (1000, 10_007, "numpy", 235),  # 2^27 entries are 235.5 rounds of 1,000 x 570
-        (5000, 10_007, "numpy", 64),  # they are 47 rounds of 5,000 x 570: but 64 at least
+        (5000, 10_007, "numpy", 64),  # 2^27 entries are 47 rounds of 5,000 x 570, but at least 64 are taken
         (10_000, 10_007, "numpy", 46),  # 2^22 words are 46.6 rounds of 10,000 x 9
-        (2**19, 10_007, "numpy", 1),  # 2^22 words are not one round of 9 each
+        (2**19, 10_007, "numpy", 1),  # 2^22 words are less than one round of 9 words per trial
         (1, 10, "numpy", 10),
         (10_000, 8192, "accelerator", 1024),  # 2^27 words are 1,491 rounds
     ],
 )
-def test_chunks_fit(trials, rounds, engine, expected, monkeypatch):
-    """30 arms of rank 19; a round takes 4 words of the policy's, 4 of the problem's, and one more."""
+def test_a_chunk_is_as_long_as_memory_allows(trials, rounds, engine, expected, monkeypatch):
+    """30 arms of rank 19; a round takes 4 words for the policy, 4 for the problem, and one for the columns."""
     monkeypatch.setattr(schedule, "runs_on_host", lambda engine: engine != "accelerator")
     policy = examples_of.policy(horizon=10_000)
     assert entries(policy) == 570
@@ -34,7 +34,8 @@ def test_chunks_fit(trials, rounds, engine, expected, monkeypatch):
 
 
 @pytest.mark.parametrize("trials", [1, 2, 11, 50, 64, 65, 1000, 1001])
-def test_blocks_hold_every_trial_in_order_and_have_one_size(trials):
+@pytest.mark.extra
+def test_compiled_blocks_hold_every_trial_in_order_and_have_one_size(trials):
     blocks = schedule.blocks_of_trials("jax", POLICY, range(trials))
     assert len({len(block) for block in blocks}) == 1
     assert len(blocks[0]) <= schedule.BLOCK_TRIALS
@@ -44,12 +45,13 @@ def test_blocks_hold_every_trial_in_order_and_have_one_size(trials):
     assert len(together) - trials < len(blocks[0])
 
 
-def test_few_trials_are_not_split():
+@pytest.mark.extra
+def test_a_few_compiled_trials_are_one_block():
     assert len(schedule.blocks_of_trials("jax", POLICY, range(5))) == 1
 
 
-def test_blocks_are_as_large_as_their_posteriors_allow():
-    """1,000 arms of rank about 20 and two outputs take 8 (400 + 3,000) bytes a trial."""
+def test_the_size_of_a_trial_is_that_of_its_posterior():
+    """1,000 arms of rank about 20 and two outputs take 8 (400 + 3,000) bytes per trial."""
     problem = examples_of.problem(arms=1000)
     policy = examples_of.policy(problem)
     r = policy.model.groups[0].features.rank
@@ -58,7 +60,7 @@ def test_blocks_are_as_large_as_their_posteriors_allow():
     assert schedule._trial_bytes(policy) == state.root.nbytes + state.mu.nbytes + state.var.nbytes
 
 
-def test_numpy_takes_all_at_once_where_they_fit_the_caches(monkeypatch):
+def test_numpy_plays_as_many_trials_at_once_as_fit_in_the_caches(monkeypatch):
     (block,) = schedule.blocks_of_trials("numpy", POLICY, [5, 2**64 - 1, 7])
     assert block.tolist() == [5, 2**64 - 1, 7]
     monkeypatch.setattr(schedule, "BLOCK_BYTES", 2 * schedule._trial_bytes(POLICY))
@@ -68,10 +70,11 @@ def test_numpy_takes_all_at_once_where_they_fit_the_caches(monkeypatch):
     ]
 
 
-@pytest.mark.parametrize("engine", ["numpy", "jax"])
-def test_blocks_change_nothing(engine, monkeypatch):
-    whole = sb.simulate(POLICY, PROBLEM, trials=5, engine=engine, rounds=30)
-    monkeypatch.setattr(schedule, "BLOCK_BYTES", 2 * schedule._trial_bytes(POLICY))
-    pieces = sb.simulate(POLICY, PROBLEM, trials=5, engine=engine, rounds=30)
+@pytest.mark.parametrize("engine", ["numpy", pytest.param("jax", marks=pytest.mark.extra)])
+def test_blocks_of_trials_change_nothing(engine, monkeypatch):
+    """20 trials in blocks of 7: the last is shorter or, compiled, padded."""
+    whole = sb.simulate(POLICY, PROBLEM, trials=20, engine=engine, rounds=300)
+    monkeypatch.setattr(schedule, "BLOCK_BYTES", 7 * schedule._trial_bytes(POLICY))
+    pieces = sb.simulate(POLICY, PROBLEM, trials=20, engine=engine, rounds=300)
     np.testing.assert_array_equal(whole.arms, pieces.arms)
     np.testing.assert_array_equal(whole.rewards, pieces.rewards)

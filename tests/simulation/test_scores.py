@@ -12,10 +12,10 @@ def test_regret_is_at_most_strong_regret(seed, explore, constraints):
     problem = examples_of.problem(seed=seed, arms=20, constraints=constraints)
     trace = sb.simulate(examples_of.policy(problem, explore=explore), problem, trials=2)
     scores = sb.score(trace, problem)
-    assert (~(scores.regret > scores.strong_regret)).all()  # NaN where no single arm is feasible
+    assert (~(scores.regret > scores.strong_regret)).all()  # NaN if no single arm is feasible
 
 
-def test_scores_by_hand():
+def test_scores_of_four_rounds_by_hand():
     problem = sb.problems.Problem(
         arms=np.arange(3.0)[:, None],
         kernel=sb.SquaredExponential(1.0),
@@ -45,7 +45,7 @@ def test_a_trace_of_another_problem_is_refused():
         sb.score(trace, examples_of.problem(arms=3))
 
 
-def test_several_constraints_are_scored_one_by_one():
+def test_every_constraint_has_its_own_violation():
     problem = examples_of.problem(constraints=2, seed=5)
     scores = sb.score(sb.simulate(examples_of.policy(problem), problem, trials=3), problem)
     assert scores.violation.shape == scores.positive_violation.shape == (3, 60, 2)

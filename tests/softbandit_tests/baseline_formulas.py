@@ -1,6 +1,6 @@
-"""The baselines' algorithms on finite arms, transcribed loop by loop with no thought of speed.
+"""The baselines' algorithms on finite arms, transcribed loop by loop without regard to speed.
 
-What the library's baselines are checked against, decision by decision. Nothing here imports softbandit.
+The library's baselines are checked against them, decision by decision. Nothing here imports softbandit.
 Throughout, K is the n x n kernel matrix, f (n,) the reward, g (n, m) the costs, eta (T,) and xi (T, m) the noise of
 rounds t = 1..T, B and G (m numbers) the norm bounds, R the noise scale, and lambda = 1 + 2/T.
 u = mu + beta sigma and l = mu - beta sigma, so that f^ = u_f and g_i_ = l_gi are the optimistic reward and costs.
@@ -9,13 +9,13 @@ u = mu + beta sigma and l = mu - beta sigma, so that f^ = u_f and g_i_ = l_gi ar
 import math
 
 import numpy as np
-from softbandit_tests import paper_formulas as literal
+from softbandit_tests import paper_formulas
 
 TOLERANCE = 1e-12  # values this close (relatively) to the best count as tied with it
 
 
 def first_max(values, candidates=None):
-    """The first candidate whose value is at least max - 1e-12 |max|. No candidates: an error, never a guess."""
+    """The first candidate whose value is at least max - 1e-12 |max|. No candidates are an error."""
     candidates = list(range(len(values))) if candidates is None else list(candidates)
     if not candidates:
         raise ValueError("no candidates to choose from")
@@ -38,8 +38,9 @@ def posteriors(K, arms, rewards, costs, m, lam):
     n = len(K)
     if len(arms) == 0:
         return np.zeros(n), np.array(K, dtype=float), [np.zeros(n) for _ in range(m)]
-    mu_f, k = literal.posterior(K, arms, rewards, lam)
-    mu_g = [literal.posterior(K, arms, [c[i] for c in costs], lam)[0] for i in range(m)]
+    y = np.c_[rewards, np.reshape(costs, (-1, m))] if m else np.reshape(rewards, (-1, 1))
+    means, k = paper_formulas.posterior(K, arms, y, lam)
+    mu_f, *mu_g = means.T
     return mu_f, k, mu_g
 
 
@@ -56,7 +57,7 @@ def confidence(K, arms, rewards, costs, B, G, R, lam, alpha, scale):
     """
     m = len(G)
     mu_f, k, mu_g = posteriors(K, arms, rewards, costs, m, lam)
-    gain = literal.information_gain(K, arms, lam)
+    gain = paper_formulas.information_gain(K, arms, lam)
     root = math.sqrt(2 * (gain + 1 + math.log((m + 1) / alpha)))
     return mu_f, deviations(k), mu_g, scale * (B + R * root), [scale * (G[i] + R * root) for i in range(m)]
 
@@ -68,7 +69,7 @@ def optimism(K, arms, rewards, costs, B, G, R, lam, alpha, scale):
 
 
 def gp_ucb(K, f, g, B, G, R, T, alpha, scale, eta, xi):
-    """x_t = argmax u_f, with ln(1/alpha) in the width: there are no costs. Gives arms."""
+    """x_t = argmax u_f, with ln(1/alpha) in the width: there are no costs. Returns arms."""
     lam = 1 + 2 / T
     arms, rewards = [], []
     for t in range(1, T + 1):
@@ -80,7 +81,7 @@ def gp_ucb(K, f, g, B, G, R, T, alpha, scale, eta, xi):
 
 
 def rpol(K, f, g, B, G, R, T, alpha, scale, eta, xi):
-    """x_t = argmax f^ - sum_i Q_i [g_i_]_+;  Q_i <- max(Q_i + [c_i]_+, sqrt(t)), Q_i(1) = 1. Gives arms, queues."""
+    """x_t = argmax f^ - sum_i Q_i [g_i_]_+;  Q_i <- max(Q_i + [c_i]_+, sqrt(t)), Q_i(1) = 1. Returns arms, queues."""
     n, m = g.shape
     lam = 1 + 2 / T
     Q = [1.0] * m
@@ -102,7 +103,7 @@ def pobo(K, f, g, B, G, R, T, alpha, scale, eta, xi, slack=0.0):
     """x_t = argmax f^ - sum_i (Q_i/V_t) g_i_ - sum_i P_i [g_i_]_+, with V_t = sqrt(t)/beta_f(t).
 
     Q_i <- [Q_i + g_i_(x) + slack]_+, Q_i(1) = 0;  P_i <- max(P_i + [c_i]_+, sqrt(t)), P_i(1) = 1.
-    Gives arms, the Q and the P before each update.
+    Returns arms, the Q and the P before each update.
     """
     n, m = g.shape
     lam = 1 + 2 / T
@@ -129,11 +130,11 @@ def pobo(K, f, g, B, G, R, T, alpha, scale, eta, xi, slack=0.0):
     return arms, Qs, Ps
 
 
-def pdcbo(K, f, g, B, G, R, T, alpha, scale, eta, xi, step, slack=0.0, contexts=None, seen=None):
+def pdcbo(K, f, g, B, G, R, T, alpha, scale, eta, xi, step, slack=0.0, contexts=None, round_contexts=None):
     """x_t = argmax f^ - step sum_i lambda_i g_i_;  lambda_i <- [lambda_i + g_i_(x) + slack]_+, lambda_i(1) = 0.
 
-    With contexts (of the n arms) and seen (of the T rounds), over the arms of the round's context alone.
-    Gives arms and the lambda before each update.
+    With contexts (one per arm) and round_contexts (one per round), only over the arms of the round's context.
+    Returns arms and the lambda before each update.
     """
     n, m = g.shape
     lam = 1 + 2 / T
@@ -142,7 +143,7 @@ def pdcbo(K, f, g, B, G, R, T, alpha, scale, eta, xi, step, slack=0.0, contexts=
     for t in range(1, T + 1):
         f_hat, g_low, _ = optimism(K, arms, rewards, costs, B, G, R, lam, alpha, scale)
         values = [f_hat[a] - step * sum(dual[i] * g_low[i][a] for i in range(m)) for a in range(n)]
-        allowed = [a for a in range(n) if contexts is None or contexts[a] == seen[t - 1]]
+        allowed = [a for a in range(n) if contexts is None or contexts[a] == round_contexts[t - 1]]
         x = first_max(values, allowed)
         duals.append(list(dual))
         for i in range(m):
@@ -155,7 +156,7 @@ def pdcbo(K, f, g, B, G, R, T, alpha, scale, eta, xi, step, slack=0.0, contexts=
 
 def config(K, f, g, B, G, R, T, alpha, scale, eta, xi):
     """x_t = argmax f^ over {x: g_i_(x) <= 0 for all i}; if that is empty, infeasibility is declared and
-    x_t = argmin sum_i [g_i_]_+. Gives arms and, for each round, whether it was declared infeasible.
+    x_t = argmin sum_i [g_i_]_+. Returns arms and, per round, whether it was declared infeasible.
     """
     n, m = g.shape
     lam = 1 + 2 / T
@@ -175,7 +176,7 @@ def config(K, f, g, B, G, R, T, alpha, scale, eta, xi):
 
 
 def epbo(K, f, g, B, G, R, T, alpha, scale, eta, xi, penalty):
-    """x_t = argmax f^ - penalty sum_i [g_i_]_+. Gives arms."""
+    """x_t = argmax f^ - penalty sum_i [g_i_]_+. Returns arms."""
     n, m = g.shape
     lam = 1 + 2 / T
     arms, rewards, costs = [], [], []
@@ -199,7 +200,7 @@ def normal_pdf(z):
 
 
 def expected_improvement(mu, sigma, incumbent):
-    """(mu - inc) Phi(z) + sigma phi(z) with z = (mu - inc)/sigma; [mu - inc]_+ where sigma = 0."""
+    """(mu - inc) Phi(z) + sigma phi(z) with z = (mu - inc)/sigma; [mu - inc]_+ if sigma = 0."""
     if sigma == 0:
         return positive(mu - incumbent)
     z = (mu - incumbent) / sigma
@@ -207,7 +208,7 @@ def expected_improvement(mu, sigma, incumbent):
 
 
 def probability_feasible(mu, sigma):
-    """P(g <= 0) = Phi(-mu/sigma); 1 if mu <= 0 and else 0 where sigma = 0."""
+    """P(g <= 0) = Phi(-mu/sigma); if sigma = 0, then 1 if mu <= 0 and else 0."""
     if sigma == 0:
         return 1.0 if mu <= 0 else 0.0
     return normal_cdf(-mu / sigma)
@@ -215,7 +216,7 @@ def probability_feasible(mu, sigma):
 
 def cei(K, f, g, B, G, R, T, alpha, scale, eta, xi):
     """x_t = argmax EI(x) prod_i P(g_i(x) <= 0), with inc = max of mu_f over {x: mu_gi(x) <= 0 for all i};
-    argmax prod_i P(g_i(x) <= 0) if there is no such x. No widths. Gives arms.
+    argmax prod_i P(g_i(x) <= 0) if there is no such x. No widths. Returns arms.
     """
     n, m = g.shape
     lam = 1 + 2 / T
@@ -240,9 +241,9 @@ def cei(K, f, g, B, G, R, T, alpha, scale, eta, xi):
 
 
 def scbo(K, f, g, B, G, R, T, alpha, scale, eta, xi, samples_f, samples_g):
-    """f_t = mu_f + samples_f[t-1], g_it = mu_gi + samples_g[t-1][i], the samples (T, n) and (T, m, n) being given.
+    """f_t = mu_f + samples_f[t-1], g_it = mu_gi + samples_g[t-1][i], with given samples (T, n) and (T, m, n).
 
-    x_t = argmax f_t over {x: g_it(x) <= 0 for all i}, or argmin sum_i [g_it]_+ if that is empty. Gives arms.
+    x_t = argmax f_t over {x: g_it(x) <= 0 for all i}, or argmin sum_i [g_it]_+ if that is empty. Returns arms.
     """
     n, m = g.shape
     lam = 1 + 2 / T
@@ -284,7 +285,7 @@ def maximisers(l_f, u_f, S):
 
 
 def certifies(a, b, l_g, mu_g, k, beta_g, lam):
-    """Whether seeing g_i(a) = l_gi(a) for every i would bring mu'_i(b) + beta_i sigma'(b) <= 0 for every i, where
+    """Whether observing g_i(a) = l_gi(a) for every i would bring mu'_i(b) + beta_i sigma'(b) <= 0 for every i, where
     mu'_i(b) = mu_i(b) + k(b, a) (l_gi(a) - mu_i(a)) / (lam + sigma^2(a)) and
     sigma'^2(b) = sigma^2(b) - k(b, a)^2 / (lam + sigma^2(a)).
     """
@@ -299,9 +300,9 @@ def certifies(a, b, l_g, mu_g, k, beta_g, lam):
 
 def expanders(l_g, S, Lip, dist, mu_g, k, beta_g, lam):
     """With Lip: {x in S: some x' not in S has l_gi(x) + Lip_i dist(x, x') <= 0 for every i}.
-    Without: {x in S: some x' not in S would be certified by seeing the costs l_gi(x) at x}.
+    Without: {x in S: some x' not in S would be certified by observing the costs l_gi(x) at x}.
     """
-    found = []
+    reaching = []
     for a in S:
         for b in range(len(l_g[0])):
             if b in S:
@@ -311,14 +312,14 @@ def expanders(l_g, S, Lip, dist, mu_g, k, beta_g, lam):
             else:
                 reached = all(l_g[i][a] + Lip[i] * dist[a][b] <= 0 for i in range(len(l_g)))
             if reached:
-                found.append(a)
+                reaching.append(a)
                 break
-    return found
+    return reaching
 
 
 def safe_sets(l_f, u_f, l_g, u_g, previous, seed, Lip, dist, mu_g, k, beta_g, lam):
     """S, M, E as sorted lists, from the intersected bounds (l_g, u_g: lists of m), the S of the round before, and the
-    posterior of the round (mu_g, k, beta_g, lam: used only where Lip is None).
+    posterior of the round (mu_g, k, beta_g, lam: used only if Lip is None).
     """
     S = safe_set(u_g, previous, seed, Lip, dist)
     return S, maximisers(l_f, u_f, S), expanders(l_g, S, Lip, dist, mu_g, k, beta_g, lam)
@@ -328,8 +329,8 @@ def safe_rounds(K, f, g, B, G, R, T, alpha, scale, eta, xi, seed, Lip, dist, cho
     """The rounds that SafeOpt and StageOpt share. Bounds are intersected over time, for every output:
     l_t = max(l_{t-1}, mu - beta sigma), u_t = min(u_{t-1}, mu + beta sigma), l_0 = -inf, u_0 = inf, and S_0 = seed.
 
-    choose(t, S, M, E, w, u_f) names the arm, w(x) being the largest u(x) - l(x) of the reward and the costs.
-    Gives arms and S_1, .., S_T.
+    choose(t, S, M, E, w, u_f) returns the arm, w(x) being the largest u(x) - l(x) of the reward and the costs.
+    Returns arms and S_1, .., S_T.
     """
     n, m = g.shape
     lam = 1 + 2 / T
@@ -355,7 +356,7 @@ def safe_rounds(K, f, g, B, G, R, T, alpha, scale, eta, xi, seed, Lip, dist, cho
 
 
 def safeopt(K, f, g, B, G, R, T, alpha, scale, eta, xi, seed, Lip=None, dist=None):
-    """x_t = argmax of w over M union E. Gives arms and the safe sets in force."""
+    """x_t = argmax of w over M union E. Returns arms and the safe sets in force."""
 
     def choose(t, S, M, E, w, u_f):
         return first_max(w, sorted(set(M) | set(E)))
@@ -364,8 +365,8 @@ def safeopt(K, f, g, B, G, R, T, alpha, scale, eta, xi, seed, Lip=None, dist=Non
 
 
 def stageopt(K, f, g, B, G, R, T, alpha, scale, eta, xi, seed, stage_rounds, Lip=None, dist=None):
-    """In rounds t <= stage_rounds, x_t = argmax of w over E (over M where E is empty); then argmax of u_f over S.
-    Gives arms and the safe sets in force.
+    """In rounds t <= stage_rounds, x_t = argmax of w over E (over M if E is empty); then argmax of u_f over S.
+    Returns arms and the safe sets in force.
     """
 
     def choose(t, S, M, E, w, u_f):
@@ -378,7 +379,7 @@ def stageopt(K, f, g, B, G, R, T, alpha, scale, eta, xi, seed, stage_rounds, Lip
 
 def sgp_ucb(K, f, g, B, G, R, T, alpha, scale, eta, xi, seed, initial_rounds, uniforms):
     """In rounds t <= initial_rounds, x_t = seed[floor(uniforms_t |seed|)], the seed in ascending order; then
-    x_t = argmax u_f over {x: u_gi(x) <= 0 for every i} union seed, the bounds not intersected. Gives arms.
+    x_t = argmax u_f over {x: u_gi(x) <= 0 for every i} union seed, the bounds not intersected. Returns arms.
     """
     n, m = g.shape
     lam = 1 + 2 / T
@@ -402,7 +403,7 @@ def time_varying_ckb(K, f, g, B, G, R, T, alpha, scale, eta, xi, every, delta):
     """x_t = argmax clip(u_f, -B, B) - sum_i phi_i clip(g_i_, -G_i, G_i), the second clip being called gbar_i;
     phi_i <- phi_i + gbar_i(x)/V_i projected on [0, rho], phi_i(1) = 0, rho = 4B/delta, V_i = G_i sqrt(T)/rho.
 
-    After every `every` rounds the data and the gain are forgotten, and phi goes on. Gives arms and the phi before
+    After every `every` rounds the data and the gain are forgotten, and phi goes on. Returns arms and the phi before
     each update.
     """
     n, m = g.shape

@@ -1,4 +1,7 @@
-"""One of each kind, for suites that every kind must pass; the suites check that none is missing."""
+"""One example of every kernel, exploration, problem and policy, for the contract suites that each must pass.
+
+The suites check that none is missing.
+"""
 
 import inspect
 from functools import partial
@@ -7,20 +10,20 @@ import numpy as np
 
 import softbandit as sb
 
-rng = np.random.default_rng(0)
-_half = rng.standard_normal((12, 5))
+_rng = np.random.default_rng(0)
+_root = _rng.standard_normal((12, 5))
 
-ARMS = rng.random((12, 2))
+ARMS = _rng.random((12, 2))
 INDEX = np.arange(12.0)[:, None]
 
 KERNELS = {
     "SquaredExponential": (sb.SquaredExponential(0.3), ARMS),
-    "SquaredExponential, one a dimension": (sb.SquaredExponential([0.2, 0.7]), ARMS),
+    "SquaredExponential, one per dimension": (sb.SquaredExponential([0.2, 0.7]), ARMS),
     "Matern": (sb.Matern(0.4), ARMS),
     "Matern 1/2": (sb.Matern(0.4, nu=0.5), ARMS),
     "Matern 3/2": (sb.Matern([0.4, 0.6], nu=1.5), ARMS),
     "Linear": (sb.Linear(), ARMS / 2),
-    "Tabular": (sb.Tabular(_half @ _half.T / 30), INDEX),
+    "Tabular": (sb.Tabular(_root @ _root.T / 30), INDEX),
     "Sum": (0.5 * sb.SquaredExponential(0.3) + 0.5 * sb.Linear(), ARMS / 2),
     "Product": (sb.SquaredExponential(0.3) * sb.Matern(0.5), ARMS),
     "Scaled": (0.25 * sb.Matern(0.4), ARMS),
@@ -37,10 +40,11 @@ EXPLORATIONS = {
 
 
 def problem(**settings):
+    """A synthetic problem of 30 arms, with other settings if given."""
     return sb.problems.rkhs(**{"arms": 30, "noise": 0.2, "seed": 1, **settings})
 
 
-# Made anew at each call. One of every function in sb.problems that makes a problem.
+# One per function in sb.problems that builds a problem; each call builds it again.
 PROBLEMS = {
     "rkhs": problem,
     "rkhs, two constraints": partial(problem, constraints=2, seed=5),
@@ -53,12 +57,13 @@ PROBLEMS = {
 
 
 def policy(the_problem=None, kind=sb.CKB, **settings):
+    """A policy for the problem, `problem()` by default, with a horizon of 60 rounds."""
     the_problem = the_problem or problem()
     return kind(**{**the_problem.settings(), "horizon": 60, **settings})
 
 
 def safest(the_problem=None):
-    """The arm of least cost."""
+    """The arm whose largest cost is least."""
     return int((the_problem or problem()).costs.max(axis=1).argmin())
 
 
@@ -67,10 +72,10 @@ POLICIES = {
     "CKB, Thompson": policy(explore="ts"),
     "CKB, RandUCB for the reward only": policy(explore="rand", explore_cost="ucb"),
     "CKB, queue": policy(dual="queue", slack=0.01, ties="first"),
-    "CKB, own cost kernel": policy(cost_kernel=sb.Matern(0.5), explore="ts"),
+    "CKB, another cost kernel": policy(cost_kernel=sb.Matern(0.5), explore="ts"),
     "CKB, two constraints": policy(problem(constraints=2, seed=5), explore="rand"),
     "CKB, unconstrained": policy(constraints=0, explore="ts"),
-    "Doubling": sb.Doubling(policy(explore="rand", horizon=8)),
+    "Doubling": sb.Doubling(policy(explore="rand", horizon=20)),
     "TimeVarying": sb.baselines.TimeVarying(policy(width_scale=0.2), every=7),
     "RPOL": policy(kind=sb.baselines.RPOL),
     "POBO, two constraints": policy(problem(constraints=2, seed=5), kind=sb.baselines.POBO, width_scale=0.3),
@@ -89,7 +94,7 @@ POLICIES = {
 
 
 def classes(module, base):
-    """The concrete subclasses of base that a module defines."""
+    """The names of the subclasses of base that a module defines."""
     return {
         name
         for name, value in vars(module).items()

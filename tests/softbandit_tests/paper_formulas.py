@@ -1,4 +1,4 @@
-"""The paper's formulas, written out with no thought of speed: what the library is checked against.
+"""The paper's formulas, written out without regard to speed: what the library is checked against.
 
 Nothing here imports softbandit.
 """
@@ -7,15 +7,18 @@ import numpy as np
 
 
 def posterior(K, arms, y, lam):
-    """mu_t and k_t over all arms, by equations (mu) and (sigma): dense, one row a round."""
+    """mu_t and k_t over all arms, by equations (mu) and (sigma): dense, one row per round.
+
+    y is (t,) or, for several outputs at once, (t, outputs); then mu_t is (n, outputs).
+    """
     arms = np.asarray(arms, dtype=int)
     k = K[arms]  # k_t(x) as columns
-    solve = np.linalg.solve(K[np.ix_(arms, arms)] + lam * np.eye(len(arms)), np.c_[np.asarray(y, float), k])
-    return k.T @ solve[:, 0], K - k.T @ solve[:, 1:]
+    weights = np.linalg.solve(K[np.ix_(arms, arms)] + lam * np.eye(len(arms)), k)
+    return weights.T @ np.asarray(y, float), K - k.T @ weights
 
 
 def posterior_by_counts(K, arms, y, lam):
-    """The same, for long histories: t looks at an arm are one look at their mean with noise lambda / t."""
+    """The same for long histories: t observations of an arm are one of their mean, with noise lambda / t."""
     played, inverse, counts = np.unique(arms, return_inverse=True, return_counts=True)
     means = np.bincount(inverse, weights=y) / counts
     k = K[played]
@@ -33,7 +36,7 @@ def information_gain(K, arms, lam):
 def ckb_ucb(K, f, g, B, G, R, T, delta, alpha, eta, xi, slack=0.0, queue=False, rounds=None, width_scale=1.0):
     """Algorithm 1 with GP-UCB (or Algorithm 2 if queue), m constraints, first maximiser.
 
-    g, xi are (n, m) and (rounds, m). Gives arms, duals before each update, and acquisition values.
+    g and xi are (n, m) and (rounds, m). Returns arms, duals before each update, and acquisition values.
     """
     n, m = g.shape
     lam = 1 + 2 / T
@@ -43,8 +46,8 @@ def ckb_ucb(K, f, g, B, G, R, T, delta, alpha, eta, xi, slack=0.0, queue=False, 
     arms, rewards, costs, duals, values = [], [], [], [], []
     for t in range(1, (rounds or T) + 1):
         if arms:
-            mu, k = posterior(K, arms, rewards, lam)
-            mu_g = [posterior(K, arms, [c[i] for c in costs], lam)[0] for i in range(m)]
+            means, k = posterior(K, arms, np.c_[rewards, np.reshape(costs, (-1, m))], lam)
+            mu, *mu_g = means.T
         else:
             mu, k, mu_g = np.zeros(n), K, [np.zeros(n)] * m
         sigma = np.sqrt(np.maximum(np.diag(k), 0))

@@ -1,4 +1,4 @@
-"""Tasks that other processes can import."""
+"""Tasks that worker processes can import."""
 
 import os
 import signal
@@ -15,7 +15,7 @@ def refuse(x):
 
 
 def die_once(task):
-    """The first process to run task 3 dies in it; the mark it leaves lets the next one live."""
+    """Square a number; the first process to run task 3 dies, and leaves a file that lets the next one live."""
     number, folder = task
     time.sleep(0.05)
     mark = Path(folder) / "died"

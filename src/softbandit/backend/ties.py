@@ -23,7 +23,7 @@ def best_arm(z: PerArm, uniform: PerTrial | None, scale: Callable[[ArmIndex], Pe
     argmax = ops.first_max(z)
     highest = at_arm(z, argmax)
     size = namespace(z).abs(highest) if scale is None else scale(argmax)
-    candidates = z >= (highest - TIE * size)[:, None]
+    candidates = ~(z < (highest - TIE * size)[:, None])  # a trial of NaN has all arms, not none
     return ops.resolve_ties(candidates, argmax, lambda: pick(candidates, uniform))
 
 
