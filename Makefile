@@ -3,6 +3,9 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
+# Threads of the linear algebra library slow down the many small matrices of the tests.
+check test: export OPENBLAS_NUM_THREADS = 1
+
 .PHONY: reproduce demo check test bench clean
 
 # The paper's experiments, figures and claims: out/reproduce/index.html. OPTIONS=--quick for a short run.

@@ -31,6 +31,7 @@ def assert_same_future(agent, loaded, rounds=12):
             np.testing.assert_array_equal(x, y)
 
 
+@pytest.mark.slow
 @given(st.sampled_from(list(examples_of.POLICIES)), st.integers(0, 40))
 @settings(max_examples=80)
 def test_an_agent_saved_at_any_round_continues_to_the_bit_after_loading(tmp_path_factory, name, rounds):
@@ -207,6 +208,7 @@ def test_loading_a_truncated_file_is_refused(saved):
             sb.Agent.load(path)
 
 
+@pytest.mark.slow
 def test_a_flipped_byte_is_refused_or_changes_nothing(saved):
     agent, path = saved
     whole, content = path.read_bytes(), content_of(path)

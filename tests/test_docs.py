@@ -11,6 +11,8 @@ import pytest
 
 from softbandit.baselines import POLICIES
 
+pytestmark = pytest.mark.extra
+
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 TEXTS = [*PAGES, ROOT / "CONTRIBUTING.md"]

@@ -15,6 +15,8 @@ import tables
 
 from softbandit.baselines import POLICIES
 
+pytestmark = pytest.mark.extra
+
 PAGE = report.DOCS / "performance.md"
 FILES = sorted(tables.RESULTS.glob("grid-*.csv"))
 
@@ -119,7 +121,7 @@ def test_a_cell_that_is_too_large_or_too_slow_is_planned_with_a_note():
     assert feasible.rounds >= cells.FEWEST
 
 
-@pytest.mark.parametrize("engine", ["numpy", "jax"])
+@pytest.mark.parametrize("engine", ["numpy", pytest.param("jax", marks=pytest.mark.extra)])
 def test_a_small_cell_is_measured(engine):
     cell = cells.Cell("ckb-ucb", engine, arms=20, trials=2)
     planned = cells.plan(cell, cells.Limits(target=1e-3, longest=10.0, memory=10**9), [])

@@ -8,6 +8,8 @@ import tomllib
 from collections import defaultdict
 from pathlib import Path
 
+import pytest
+
 import softbandit as sb
 from softbandit import errors
 
@@ -24,6 +26,7 @@ def test_dir_shows_the_public_names_and_no_modules_besides():
     assert dir(sb) == sorted(sb.__all__)
 
 
+@pytest.mark.extra
 def test_no_module_shares_its_name_with_an_object_in_it_or_is_hidden_in_its_package():
     paths = {info.name for info in pkgutil.walk_packages(sb.__path__, "softbandit.")} - {"softbandit.__main__"}
     modules = {path: importlib.import_module(path) for path in sorted(paths)}

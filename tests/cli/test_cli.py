@@ -2,11 +2,13 @@ import subprocess
 import sys
 
 import pytest
-from typer.testing import CliRunner
 
 from softbandit import __version__
 from softbandit.baselines import POLICIES
-from softbandit.cli import app
+
+CliRunner = pytest.importorskip("typer.testing").CliRunner
+app = pytest.importorskip("softbandit.cli").app
+pytestmark = pytest.mark.extra
 
 QUICK = ["demo", "--horizon", "60", "--trials", "2"]
 

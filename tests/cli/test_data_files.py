@@ -3,13 +3,13 @@ import hashlib
 import pytest
 from softbandit_tests.data_files import SOME_PRICES, write_csv
 from softbandit_tests.file_server import CONTENT, serving
-from typer.testing import CliRunner
 
-from softbandit.cli import app
 from softbandit.data import KNOWN
 from softbandit.data.sources import cache_folder
 
-pytestmark = pytest.mark.usefixtures("empty_cache")
+CliRunner = pytest.importorskip("typer.testing").CliRunner
+app = pytest.importorskip("softbandit.cli").app
+pytestmark = [pytest.mark.extra, pytest.mark.usefixtures("empty_cache")]
 
 
 def run(*arguments, **variables):

@@ -5,10 +5,12 @@ from pathlib import Path
 
 import pytest
 from softbandit_tests.tiny_experiment import TOML, written
-from typer.testing import CliRunner
 
-from softbandit.cli import app
 from softbandit.simulation import engine_choice
+
+CliRunner = pytest.importorskip("typer.testing").CliRunner
+app = pytest.importorskip("softbandit.cli").app
+pytestmark = pytest.mark.extra
 
 
 def run(*arguments):

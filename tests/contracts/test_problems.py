@@ -2,6 +2,7 @@
 
 import inspect
 import typing
+from functools import cache
 
 import numpy as np
 import pytest
@@ -10,12 +11,23 @@ from softbandit_tests import examples_of
 import softbandit as sb
 from softbandit.backend.random import PROBLEM, Draws, draw
 
-EXAMPLES = {name: build() for name, build in examples_of.PROBLEMS.items()}
+EXTRA = {"stocks": pytest.mark.extra}  # its stand-in comes with skfolio
+NAMES = [pytest.param(name, marks=EXTRA.get(name, ())) for name in examples_of.PROBLEMS]
 FIELDS = ("arms", "reward", "cost", "noise", "reward_bound", "cost_bound", "slater", "contexts", "name", "source")
 COUNT = 20_000
 
-every_problem = pytest.mark.parametrize("problem", EXAMPLES.values(), ids=EXAMPLES)
-every_function = pytest.mark.parametrize("name", EXAMPLES)
+every_problem = pytest.mark.parametrize("problem", NAMES, indirect=True)
+every_function = pytest.mark.parametrize("name", NAMES)
+
+
+@cache
+def example(name):
+    return examples_of.PROBLEMS[name]()
+
+
+@pytest.fixture
+def problem(request):
+    return example(request.param)
 
 
 def problem_functions():
@@ -27,12 +39,12 @@ def problem_functions():
 
 def test_every_function_that_returns_a_problem_has_an_example():
     """The name of an example begins with that of its function."""
-    assert {name.split(",")[0] for name in EXAMPLES} == problem_functions()
+    assert {name.split(",")[0] for name in examples_of.PROBLEMS} == problem_functions()
 
 
 @every_function
 def test_building_a_problem_twice_gives_the_same_problem(name):
-    a, b = EXAMPLES[name], examples_of.PROBLEMS[name]()
+    a, b = example(name), examples_of.PROBLEMS[name]()
     for field in FIELDS:
         np.testing.assert_array_equal(getattr(a, field), getattr(b, field))
     if isinstance(a.law, sb.problems.ResampledNoise):
@@ -72,6 +84,7 @@ def test_noise_is_centred_at_every_arm(problem):
         assert (np.abs(noise.mean(axis=0)) <= 5 * error + 1e-12).all()
 
 
+@pytest.mark.extra
 @every_problem
 def test_both_engines_make_the_same_decisions(problem):
     policy = sb.CKB(**problem.settings(), horizon=50, explore="rand", width_scale=0.1)

@@ -42,6 +42,7 @@ def test_the_folder_is_the_callers_else_the_variables_else_the_cache(monkeypatch
     assert data_folder() == (cache_folder(), "")
 
 
+@pytest.mark.extra
 def test_without_the_originals_the_stand_ins_are_used():
     origin = identify("sensors")
     values = simulated_office()
@@ -57,6 +58,7 @@ def test_without_the_originals_the_stand_ins_are_used():
     assert identify("stocks")["kind"] == "stand-in"
 
 
+@pytest.mark.extra
 @pytest.mark.parametrize("source", [SENSORS, STOCKS], ids=lambda source: source.known.name)
 def test_a_named_folder_without_the_file_is_refused(source, tmp_path, monkeypatch):
     known = source.known
@@ -85,6 +87,7 @@ def test_a_misspelt_stand_in_is_suggested_for_a_missing_folder():
         SENSORS.choose("standin")
 
 
+@pytest.mark.extra
 def test_an_original_is_recognised_by_its_checksum_in_the_folder_the_variable_and_the_cache(tmp_path, monkeypatch):
     """The record has the checksum of an invented file instead of the original's."""
     path = write_csv(tmp_path / "fin.csv", SOME_PRICES)

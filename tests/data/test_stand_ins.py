@@ -67,6 +67,7 @@ def test_the_sun_moves_from_one_end_of_the_office_to_the_other():
     assert excess.mean() > 4 * excess.std(ddof=1) / np.sqrt(30)  # four standard errors above 0
 
 
+@pytest.mark.extra
 def test_the_panel_covers_the_papers_period_without_gaps():
     panel = sp500_panel()
     assert panel.values.shape == (823, 20) == (len(panel.dates), len(panel.tickers))
@@ -76,6 +77,7 @@ def test_the_panel_covers_the_papers_period_without_gaps():
     assert panel.values.min() > 0
 
 
+@pytest.mark.extra
 def test_daily_returns_of_the_panel_have_heavy_tails():
     returns = np.diff(np.log(sp500_panel().values), axis=0)
     assert np.median(stats.kurtosis(returns)) > 3

@@ -89,6 +89,7 @@ def test_joined_tables_keep_the_order_of_the_cells():
     assert join(tables)["instance"][0] == 0
 
 
+@pytest.mark.extra
 def test_each_policy_runs_on_jax_if_its_cells_together_take_long_enough():
     policies = {"ckb-ucb": {}, "ckb-ts": {"only": {"width_scale": [0.2]}}}
     assert choose_engines(tiny()) == {"ckb-ucb": "numpy", "queue": "numpy", "stageopt": "numpy"}

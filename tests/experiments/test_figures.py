@@ -6,6 +6,8 @@ from softbandit_tests import examples_of
 import softbandit as sb
 from softbandit.experiments.figures import overview
 
+pytestmark = pytest.mark.extra
+
 
 @pytest.fixture(scope="module")
 def traces():

@@ -9,6 +9,8 @@ import softbandit as sb
 from softbandit.experiments import claims, figures_results, judges, report, reproduce, runner
 from softbandit.experiments.tables import Table
 
+pytestmark = pytest.mark.extra
+
 CLAIM = claims.Claim(
     "A <b>claim</b>", "CKB & co.", "N <= 5", "tiny", "one",
     judges.at_most(["ckb-ucb"], "violated_rounds", limit=5),

@@ -14,6 +14,8 @@ from softbandit.experiments import reproduce, runner
 from softbandit.experiments.cells import all_cells
 from softbandit.experiments.tables import Table
 
+pytestmark = pytest.mark.extra
+
 
 def run(spec, out, jobs=1, progress=lambda work: None):
     return runner.run(spec, out, None, "local", jobs, progress)

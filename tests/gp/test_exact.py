@@ -41,6 +41,7 @@ def test_mean_variance_and_gain_equal_the_dense_formulas(name, lam):
     assert posterior.gain == pytest.approx(gain, rel=1e-9)
 
 
+@pytest.mark.extra
 def test_mean_and_std_equal_scikit_learns():
     gp = pytest.importorskip("sklearn.gaussian_process")
     from sklearn.gaussian_process.kernels import Matern

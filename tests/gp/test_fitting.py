@@ -4,9 +4,6 @@ import math
 
 import numpy as np
 import pytest
-from sklearn.gaussian_process import GaussianProcessRegressor
-from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
-from sklearn.gaussian_process.kernels import Matern as TheirMatern
 
 import softbandit as sb
 from softbandit.gp.fitting import _LogPosterior, fit
@@ -15,17 +12,30 @@ rng = np.random.default_rng(0)
 X = rng.random((50, 2))
 Y = 3 + 2 * np.sin(5 * X[:, 0]) + 0.5 * X[:, 1] + 0.1 * rng.standard_normal(50)
 
-PAIRS = {
-    "SE": (sb.SquaredExponential([0.4, 0.9]), RBF([0.4, 0.9])),
-    "Matern 1/2": (sb.Matern([0.4, 0.9], nu=0.5), TheirMatern([0.4, 0.9], nu=0.5)),
-    "Matern 3/2": (sb.Matern(0.4, nu=1.5), TheirMatern(0.4, nu=1.5)),
-    "Matern 5/2": (sb.Matern([0.4, 0.9]), TheirMatern([0.4, 0.9], nu=2.5)),
-}
+KERNELS = [
+    sb.SquaredExponential([0.4, 0.9]),
+    sb.Matern([0.4, 0.9], nu=0.5),
+    sb.Matern(0.4, nu=1.5),
+    sb.Matern([0.4, 0.9]),
+]
 
 
-@pytest.mark.parametrize("name", PAIRS)
-def test_the_log_likelihood_of_a_fit_equals_scikit_learns_at_its_parameters(name):
-    ours, theirs = PAIRS[name]
+def scikit_learn_kernel(kernel):
+    """The same kernel in scikit-learn."""
+    from sklearn.gaussian_process.kernels import RBF, Matern
+
+    if isinstance(kernel, sb.Matern):
+        return Matern(kernel.lengthscale, nu=kernel.nu)
+    return RBF(kernel.lengthscale)
+
+
+@pytest.mark.extra
+@pytest.mark.parametrize("ours", KERNELS, ids=str)
+def test_the_log_likelihood_of_a_fit_equals_scikit_learns_at_its_parameters(ours):
+    from sklearn.gaussian_process import GaussianProcessRegressor
+    from sklearn.gaussian_process.kernels import ConstantKernel, WhiteKernel
+
+    theirs = scikit_learn_kernel(ours)
     result = fit(ours, X, Y, restarts=0)
     theirs = theirs.clone_with_theta(np.log(np.atleast_1d(result.kernel.lengthscale)))
     kernel = ConstantKernel(result.scale**2) * theirs + WhiteKernel(result.noise**2)
@@ -33,12 +43,15 @@ def test_the_log_likelihood_of_a_fit_equals_scikit_learns_at_its_parameters(name
     assert result.log_likelihood == pytest.approx(model.log_marginal_likelihood_value_, rel=1e-9)
 
 
+@pytest.mark.extra
 @pytest.mark.filterwarnings("ignore:The optimal value found")
-@pytest.mark.parametrize("name", PAIRS)
-def test_a_fit_is_at_least_as_likely_as_scikit_learns(name):
-    ours, theirs = PAIRS[name]
+@pytest.mark.parametrize("ours", KERNELS, ids=str)
+def test_a_fit_is_at_least_as_likely_as_scikit_learns(ours):
+    from sklearn.gaussian_process import GaussianProcessRegressor
+    from sklearn.gaussian_process.kernels import ConstantKernel, WhiteKernel
+
     y = Y - Y.mean()
-    kernel = ConstantKernel(1.0, (1e-4, 1e6)) * theirs + WhiteKernel(0.1, (1e-8, 1e2))
+    kernel = ConstantKernel(1.0, (1e-4, 1e6)) * scikit_learn_kernel(ours) + WhiteKernel(0.1, (1e-8, 1e2))
     model = GaussianProcessRegressor(kernel, alpha=0, n_restarts_optimizer=2, random_state=0)
     theirs_value = model.fit(X, y).log_marginal_likelihood_value_
     result = fit(ours, X, Y, prior=None, lengthscales=(1e-3, 1e3), noise=(1e-8, 1e3))

@@ -1,4 +1,3 @@
-import mpmath
 import numpy as np
 import pytest
 from hypothesis import given
@@ -52,7 +51,9 @@ def test_mean_covariance_and_gain_equal_the_direct_formulas(kernel, X, lam, prio
 
 @every_form
 @every_kernel
+@pytest.mark.extra
 def test_mean_and_covariance_equal_fifty_digit_arithmetic(kernel, X, prior):
+    mpmath = pytest.importorskip("mpmath")
     rng = np.random.default_rng(2)
     arms, lam = rng.integers(5, size=12), 0.05
     y = rng.standard_normal((12, 1))

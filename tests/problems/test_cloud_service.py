@@ -112,7 +112,7 @@ def test_the_seed_of_cloud_changes_the_noise_table_only():
     np.testing.assert_array_equal(other.cost, PROBLEM.cost)
 
 
-@pytest.mark.parametrize("engine", ["numpy", "jax"])
+@pytest.mark.parametrize("engine", ["numpy", pytest.param("jax", marks=pytest.mark.extra)])
 def test_ckb_comes_close_to_the_optimum_of_cloud(engine):
     """In the last quarter of 10 trials: within 5% of the lowest price, less than 1% more late requests than allowed.
 

@@ -15,7 +15,7 @@ CASES = {
 }
 
 
-@pytest.fixture(params=CASES)
+@pytest.fixture(params=["sensors", pytest.param("stocks", marks=pytest.mark.extra)])  # stocks need skfolio
 def case(request):
     """The function that builds the problem, the samples it observes, and those of its kernel."""
     build, samples, kernel_samples = CASES[request.param]
@@ -56,7 +56,7 @@ def test_the_noise_is_the_largest_residual_their_deviation_or_a_number(case):
     assert build("stand-in").noise == build("stand-in", noise="sd" if build is sb.problems.sensors else "max").noise
 
 
-@pytest.mark.parametrize("engine", ["numpy", "jax"])
+@pytest.mark.parametrize("engine", ["numpy", pytest.param("jax", marks=pytest.mark.extra)])
 def test_reward_and_cost_of_a_round_are_the_same_sample(case, engine):
     build, samples, _ = case
     problem = build("stand-in")
@@ -105,6 +105,7 @@ def test_invalid_settings_of_data_problems_are_refused(case, bad):
         case[0](**{"data": "stand-in", **bad})
 
 
+@pytest.mark.extra
 def test_four_stocks_of_the_stand_in_reach_the_default_threshold_of_100():
     """JNJ, GE, HD and UNH; at B / 2, the paper's other description of h, PEP joins them."""
     problem, panel = sb.problems.stocks("stand-in"), sp500_panel()

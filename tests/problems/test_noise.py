@@ -77,7 +77,7 @@ def test_the_sub_gaussian_scale_is_that_of_the_worst_column():
     assert sb.problems.ResampledNoise(np.zeros((3, 2, 2))).sub_gaussian() == 0.0
 
 
-@pytest.mark.parametrize("engine", ["numpy", "jax"])
+@pytest.mark.parametrize("engine", ["numpy", pytest.param("jax", marks=pytest.mark.extra)])
 @pytest.mark.parametrize("law", ["uniform", "student", "rows"])
 def test_observations_have_the_problems_noise_law_on_both_engines(law, engine):
     table = np.random.default_rng(0).uniform(-1, 1, (7, 30, 2))

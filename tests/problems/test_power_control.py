@@ -87,7 +87,7 @@ def test_each_channel_state_is_offered_equally_often():
     np.testing.assert_allclose(share, 0.2, atol=4 * math.sqrt(0.2 * 0.8 / 2000))  # four standard errors
 
 
-@pytest.mark.parametrize("engine", ["numpy", "jax"])
+@pytest.mark.parametrize("engine", ["numpy", pytest.param("jax", marks=pytest.mark.extra)])
 def test_ckb_comes_close_to_water_filling(engine):
     """In the last quarter, on the mean of 10 trials: better than any constant power, within 5%, and on budget to 5%."""
     problem = sb.problems.wireless()

@@ -3,7 +3,6 @@
 import math
 from fractions import Fraction
 
-import mpmath
 import numpy as np
 import pytest
 from scipy import stats
@@ -27,7 +26,9 @@ def test_erlang_c_matches_the_sum_in_exact_fractions(s, load):
 
 
 @pytest.mark.parametrize(("s", "load"), [(300, 290.0), (5_000, 4_900.0), (5_000, 100.0)])
+@pytest.mark.extra
 def test_erlang_c_of_thousands_of_servers_matches_the_sum_in_60_digits(s, load):
+    mpmath = pytest.importorskip("mpmath")
     with mpmath.workdps(60):
         a = mpmath.mpf(load)
         tail = a**s / mpmath.factorial(s) * s / (s - a)

@@ -153,6 +153,7 @@ def outcome(seed, explore):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("explore", "failure"), [("ucb", 0.1), ("rand", 0.2)])
 def test_the_theorems_hold_on_problems_that_satisfy_their_assumptions(explore, failure):
     """Confidence intervals fail in at most a share alpha = 0.1 of the problems, and the bounds in at most theirs."""
