@@ -1,5 +1,6 @@
 """From a policy's settings to its model: every check, and the defaults."""
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, ClassVar
@@ -12,7 +13,7 @@ from softbandit.backend.shapes import Floats
 from softbandit.backend.traced_fields import HostOnly, Traced
 from softbandit.domains.spaces import Domain
 from softbandit.errors import ArgumentError, Description, KernelError
-from softbandit.gp.kernels import Kernel, diagonal_limit
+from softbandit.gp.kernels import Kernel
 from softbandit.gp.pivoted_cholesky import Features
 from softbandit.model.continuous import ContinuousModel, continuous_model
 from softbandit.model.explorations import Exploration, as_exploration
@@ -106,9 +107,15 @@ def _kernels(kernel: object, cost_kernel: object, constraints: int, points: Floa
 
 
 def _checked(what: str, kernel: object, points: Floats) -> Kernel:
+    """Return a kernel with k(x, x) <= 1 at the points (the paper's Assumption 2)."""
     if not isinstance(kernel, Kernel):
         raise KernelError.of(what, "a Kernel", kernel, "For example sb.SquaredExponential(0.2).")
-    diagonal_limit(kernel, points)
+    diag = kernel.diag(points)
+    worst = int(diag.argmax())
+    if not diag[worst] <= 1 + 16 * math.ulp(1.0):
+        got = Description(f"{diag[worst]:.6g} at arm {worst}")
+        remedy = "Use kernel.rescaled(arms), and pass the norm bounds for the rescaled kernel."
+        raise KernelError.of("kernel", "k(x, x) <= 1 at every arm", got, remedy)
     return kernel
 
 
