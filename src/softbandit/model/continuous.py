@@ -23,7 +23,8 @@ from softbandit.backend.random import DrawCount, Draws
 from softbandit.backend.shapes import Floats
 from softbandit.domains.spaces import Domain
 from softbandit.errors import KernelError
-from softbandit.gp.exact import Anchored, Exact
+from softbandit.gp.anchored import Anchored
+from softbandit.gp.exact import Exact
 from softbandit.gp.kernels import Kernel
 from softbandit.gp.nystrom import Budgeted
 from softbandit.gp.prior_samples import Path
@@ -60,7 +61,7 @@ class Term:
         K = self.posterior.kernel(X, self.posterior.anchors)
         h = K @ self.a
         if self.c.any() or any(self.custom):
-            sigma = np.sqrt(_variance(self.posterior.kernel.diag(X), self.posterior.explained_only(K)))
+            sigma = np.sqrt(_variance(self.posterior.kernel.diag(X), self.posterior.explained(K)[0]))
             h = h + sigma[:, None] * self.c
             for j, estimate in enumerate(self.custom):
                 if estimate is not None:
@@ -74,7 +75,8 @@ class Term:
         h, sigma = K @ self.a, np.ones(len(X))
         half = np.zeros_like(K)
         if self.c.any():
-            explained, half = self.posterior.explained(K)
+            explained, derivative = self.posterior.explained(K)
+            half = derivative()
             sigma = np.sqrt(_variance(kernel.diag(X), explained))
             h = h + sigma[:, None] * self.c
         h = self._add_paths(X, h)
@@ -187,12 +189,12 @@ class ContinuousModel:
         for (outputs, _), p in zip(self.groups, posterior, strict=True):
             K = p.kernel(X, p.anchors)
             mean[outputs] = (K @ p.coefficients).T
-            std[outputs] = np.sqrt(_variance(p.kernel.diag(X), p.explained_only(K)))
+            std[outputs] = np.sqrt(_variance(p.kernel.diag(X), p.explained(K)[0]))
         return mean, std
 
     def observed(self, posterior: Posteriors) -> tuple[Floats, Floats]:
         """Return the distinct points of one trial (t, d), latest first, and the means there (1 + m, t)."""
-        points = posterior[0].points
+        points = posterior[0].anchors
         means = np.empty((len(self.channels), len(points)))
         for (outputs, _), p in zip(self.groups, posterior, strict=True):
             means[outputs] = p.fitted.T
