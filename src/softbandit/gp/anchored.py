@@ -113,7 +113,7 @@ class Anchored(ABC):
         if self._table.rows == self.t and self._factor.rows == anchors:
             return self
         table = GrowingRows.from_matrix(self._table.buffer[: self.t])
-        return replace(self, _table=table, _factor=self._factor.copy(anchors))
+        return replace(self, _table=table, _factor=GrowingCholesky.unpacked(self._factor.packed(anchors), anchors))
 
     def arrays(self) -> Iterator[Floats | float]:
         """Return all that observations changed, for a file."""
@@ -126,16 +126,14 @@ class Anchored(ABC):
         rows, packed = next(values), next(values)
         anchors = (math.isqrt(8 * packed.size + 1) - 1) // 2
         expected = self._stored(anchors)
-        stored = [np.asarray(next(values)) for _ in expected]
-        shapes = [rows.shape[1:], packed.shape, *(array.shape for array in stored)]
+        state = {name: np.asarray(next(values)) for name in expected}
+        shapes = [rows.shape[1:], packed.shape, *(array.shape for array in state.values())]
         if shapes != [(sum(self._widths()),), (anchors * (anchors + 1) // 2,), *expected.values()]:
             raise ValueError(f"arrays of shapes {shapes} are not those of a posterior of {anchors} points")
-        if any(np.isnan(array).any() for array in (rows, packed, *stored)):
+        if any(np.isnan(array).any() for array in (rows, packed, *state.values())):
             raise ValueError("NaN in the posterior")
         table, factor = GrowingRows.from_matrix(rows), GrowingCholesky.unpacked(packed, anchors)
-        fields: dict[str, Any] = {
-            name: array if array.ndim else array.item() for name, array in zip(expected, stored, strict=True)
-        }
+        fields: dict[str, Any] = {name: array if array.ndim else array.item() for name, array in state.items()}
         posterior = replace(self, t=len(rows), _table=table, _factor=factor, **fields)
         if len(posterior.anchors) != anchors:
             raise ValueError(f"{len(rows)} rounds and a factor of {anchors} points")

@@ -46,11 +46,6 @@ class GrowingCholesky:
                 factor._store(np.concatenate([rows[i, :first], inverse[: i + 1]]))
         return factor
 
-    def copy(self, rows: int) -> "GrowingCholesky":
-        """Return a copy of the first rows."""
-        count = -(-rows // ROWS)
-        return GrowingCholesky([Block(b.before.copy(), b.inverse.copy()) for b in self.blocks[:count]], rows)
-
     def solve(self, B: Floats, rows: int) -> Floats:
         """Return L^-1 B with the first rows of L; B is (rows, n)."""
         X = np.empty(B.shape)

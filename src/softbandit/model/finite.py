@@ -66,12 +66,12 @@ class Block:
 
     def draws(self, draws: Draws) -> Draws:
         """Return this block's part of the round's draws, (trials, outputs, count)."""
-
-        def shaped(part: Floats, place: slice, count: int) -> Floats:
-            return part[:, place].reshape(len(part), len(self.outputs), count) if count else NO_DRAWS
-
+        b, k = len(draws.normal), len(self.outputs)
         normal, uniform = self.needs
-        return Draws(shaped(draws.normal, self.normal, normal), shaped(draws.uniform, self.uniform, uniform))
+        return Draws(
+            draws.normal[:, self.normal].reshape(b, k, normal) if normal else NO_DRAWS,
+            draws.uniform[:, self.uniform].reshape(b, k, uniform) if uniform else NO_DRAWS,
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,7 +99,7 @@ class FiniteModel:
         return self._in_order(
             [
                 block.exploration.estimate(belief, beta, block.draws(draws))
-                for block, belief, beta in self._beliefs(posterior, t)
+                for block, belief, beta in self.beliefs(posterior, t)
             ]
         )
 
@@ -114,7 +114,7 @@ class FiniteModel:
     def confidence(self, posterior: tuple[Posterior, ...], t: int) -> tuple[OutputsPerArm, OutputsPerArm]:
         """Return mu and beta_t sigma of every output over the arms."""
         xp = namespace(posterior[0].root)
-        half_widths = [xp.abs(beta) * belief.std for _, belief, beta in self._beliefs(posterior, t)]
+        half_widths = [xp.abs(beta) * belief.std for _, belief, beta in self.beliefs(posterior, t)]
         return self.mean(posterior), self._in_order(half_widths)
 
     def reward_width(self, posterior: tuple[Posterior, ...], t: int) -> PerOutput:
@@ -134,15 +134,15 @@ class FiniteModel:
         return k, weight_space.variance(group.features, state), beta, group.regularisation
 
     def mean(self, posterior: tuple[Posterior, ...]) -> OutputsPerArm:
-        return self._in_order(self._per_group(weight_space.mean, posterior))
+        pairs = zip(self.groups, posterior, strict=True)
+        return self._in_order([weight_space.mean(group.features, state) for group, state in pairs])
 
     def std(self, posterior: tuple[Posterior, ...]) -> OutputsPerArm:
-        xp = namespace(posterior[0].root)
-        return self._per_output([xp.sqrt(var) for var in self._per_group(weight_space.variance, posterior)])
+        return self._per_output(weight_space.deviation, posterior)
 
     def covariance(self, posterior: tuple[Posterior, ...]) -> Floats:
         """Return k_t(x, x') of every output over all pairs of arms: (trials, 1 + m, n, n)."""
-        return self._per_output(self._per_group(weight_space.covariance, posterior))
+        return self._per_output(weight_space.covariance, posterior)
 
     def usable(self, posterior: tuple[Posterior, ...]) -> bool:
         """Return whether every mean is finite."""
@@ -158,28 +158,26 @@ class FiniteModel:
         pairs = {i: (self.groups[b.group], b.exploration) for b in self.blocks for i in b.outputs}
         return [pairs[i] for i in range(len(pairs))]
 
-    def _beliefs(self, posterior: tuple[Posterior, ...], t: int) -> Iterator[tuple[Block, ArmBelief, Floats]]:
+    def beliefs(self, posterior: tuple[Posterior, ...], t: int) -> Iterator[tuple[Block, ArmBelief, Floats]]:
         """Return each block, its belief, and beta_t (trials, outputs, 1)."""
         for block in self.blocks:
             state = posterior[block.group]
             belief = ArmBelief(self.groups[block.group].features, state, block.members)
             yield block, belief, block.width(t, state.gain)[:, :, None]
 
-    def _per_group(
-        self, function: Callable[[Features, Posterior], Floats], posterior: tuple[Posterior, ...]
-    ) -> list[Floats]:
-        return [function(group.features, state) for group, state in zip(self.groups, posterior, strict=True)]
-
     def _in_order(self, parts: Sequence[OutputsPerArm]) -> OutputsPerArm:
         if len(parts) == 1:
             return parts[0]
         return namespace(parts[0]).concat(parts, axis=1)[:, self.order]
 
-    def _per_output(self, values: Sequence[Floats]) -> Floats:
-        """Repeat each group's value for each of its outputs, and sort them by number."""
-        pairs = zip(self.groups, values, strict=True)
-        repeated = [value for group, value in pairs for _ in group.outputs]
-        return namespace(values[0]).stack(repeated, axis=1)[:, self.order]
+    def _per_output(
+        self, function: Callable[[Features, Posterior], Floats], posterior: tuple[Posterior, ...]
+    ) -> Floats:
+        """Return a function of each group's posterior for each of its outputs, sorted by number."""
+        values: list[Floats] = []
+        for group, state in zip(self.groups, posterior, strict=True):
+            values += [function(group.features, state)] * len(group.outputs)
+        return namespace(values[0]).stack(values, axis=1)[:, self.order]
 
 
 def finite_model(
@@ -190,15 +188,18 @@ def finite_model(
     kernels = group_equal([output.kernel for output in outputs])
     phis = _factorise([outputs[same[0]].kernel for same in kernels], arms, factors)
     features_of = {i: phi for same, phi in zip(kernels, phis, strict=True) for i in same}
-    groups = []
-    for same in numbers:
+    groups, parts = [], []
+    for i, same in enumerate(numbers):
         kernel, regularisation, *_ = outputs[same[0]]
+        phi = features_of[same[0]]
         # The class must say so itself: a subclass may need more.
-        weights_only = all(vars(type(outputs[i].exploration)).get("weights_only") is True for i in same)
-        groups.append(Group(np.array(same), kernel, features_of[same[0]], regularisation, weights_only))
-    blocks = assign_draws(_parts(groups, outputs), width)
+        weights_only = all(vars(type(outputs[j].exploration)).get("weights_only") is True for j in same)
+        groups.append(Group(np.array(same), kernel, phi, regularisation, weights_only))
+        for exploration, run in groupby(same, key=lambda j: outputs[j].exploration):
+            members = list(run)
+            parts.append((i, same.index(members[0]), np.array(members), exploration, exploration.draws(phi.rank)))
     noise = np.array([output.noise for output in outputs])
-    return FiniteModel(groups, blocks, np.argsort(np.concatenate(numbers)), phis, noise)
+    return FiniteModel(groups, assign_draws(parts, width), np.argsort(np.concatenate(numbers)), phis, noise)
 
 
 def _factorise(kernels: list[Kernel], arms: Floats, given: Sequence[Features | Sequence[int]] | None) -> list[Features]:
@@ -213,24 +214,15 @@ def _factorise(kernels: list[Kernel], arms: Floats, given: Sequence[Features | S
     ]
 
 
-def _parts(groups: list[Group], outputs: Sequence[Output]) -> Iterator[Part]:
-    for i, group in enumerate(groups):
-        first = 0
-        for exploration, run in groupby(group.outputs, key=lambda number: outputs[number].exploration):
-            members = np.array(list(run))
-            yield i, first, members, exploration, exploration.draws(group.features.rank)
-            first += len(members)
-
-
 def assign_draws(parts: Iterable[Part], width: WidthRule) -> list[Block]:
     """Return the blocks, which take the round's draws one after another."""
     blocks: list[Block] = []
     normal = uniform = 0  # draws assigned so far
     for group, first, outputs, exploration, needs in parts:
-        k = len(outputs)
-        ends = normal + k * needs[0], uniform + k * needs[1]
+        k, count = len(outputs), DrawCount(*needs)
+        ends = normal + k * count.normal, uniform + k * count.uniform
         places = slice(first, first + k), slice(normal, ends[0]), slice(uniform, ends[1])
-        blocks.append(Block(group, outputs, width(outputs), exploration, DrawCount(*needs), *places))
+        blocks.append(Block(group, outputs, width(outputs), exploration, count, *places))
         normal, uniform = ends
     return blocks
 
