@@ -32,10 +32,10 @@ def maximiser(agent, starts):
     """Return the point that optimize_acqf finds for the agent's round, with one posterior for both outputs as ours."""
     policy, state = agent.policy, agent._state
     posterior = state.posterior[0][0]  # of the first trial, shared by reward and cost
-    X, Y = torch.as_tensor(np.array(posterior.points)), torch.as_tensor(np.array(posterior.y))
+    X, Y = torch.as_tensor(np.array(posterior.anchors)), torch.as_tensor(np.array(posterior.y))
     model = fixed_gp(X, Y, policy.kernel.lengthscale, posterior.regularisation)
     gain = np.array([posterior.gain])
-    beta = [channel.width(state.round + 1, gain)[0, 0] for channel in policy.model.channels]
+    beta = [block.width(state.round + 1, gain)[0, 0] for block in policy.model.blocks]
     acquisition = Lagrangian(
         model, torch.tensor(beta), torch.as_tensor(policy.bounds[:, 0]), torch.as_tensor(state.dual[0])
     )

@@ -31,7 +31,7 @@ def constrained_ei(problem, rounds, seed):
             x = problem.arms.at(rng.random((1, problem.arms.dimension)))[0]
         else:
             x = maximise(
-                Objective(expected_improvement(posterior), None), problem.arms, posterior.points[::-1], rng
+                Objective(expected_improvement(posterior), None), problem.arms, posterior.anchors[::-1], rng
             ).best
         X.append(x)
         noise = problem.noise * rng.standard_normal(1 + problem.constraints)
@@ -61,7 +61,7 @@ def expected_improvement(posterior):
 def moments(posterior, Q):
     """Return mean (n, k) and standard deviation (n,) at n points."""
     K = posterior.kernel(Q, posterior.anchors)
-    var = posterior.kernel.diag(Q) - posterior.explained_only(K)
+    var = posterior.kernel.diag(Q) - posterior.explained(K)[0]
     return K @ posterior.coefficients, np.sqrt(np.maximum(var, 0))
 
 

@@ -82,7 +82,7 @@ def test_late_feedback_in_any_order_gives_the_posterior_of_the_data():
     for t, decision in reversed(list(enumerate(waiting))):
         agent.tell(decision, float(t), 0.2)
     group = agent._state.posterior[0][0]
-    X, Y, lam = group.points, group.y, group.regularisation
+    X, Y, lam = group.anchors, group.y, group.regularisation
     Q = np.array([[0.3, 0.2], [0.9, -0.5]])
     k, A = policy.kernel(Q, X), np.linalg.inv(policy.kernel(X, X) + lam * np.eye(8))
     np.testing.assert_allclose(agent.posterior.mean(Q), (k @ A @ Y).T, atol=1e-12)

@@ -20,9 +20,8 @@ from numpy.typing import ArrayLike
 from softbandit import validation
 from softbandit.backend.shapes import Floats
 from softbandit.errors import ArgumentError, Description
+from softbandit.gp.exact import JITTER
 from softbandit.gp.kernel import Kernel
-
-JITTER = 1e-10  # the least lambda, relative to k(x, x)
 
 Bounds = tuple[float, float]
 
@@ -90,7 +89,8 @@ def fit(
     offset = float(y.mean()) if centred else 0.0
     unit, largest = float(np.sqrt(np.mean((y - offset) ** 2))), float(np.abs(y).max())
     if not unit > 1e-12 * largest:
-        return _fit_constant(kernel, largest, offset)
+        scale = 1e-6 * (largest or 1.0)  # outputs that do not vary: a small scale and noise
+        return Fit(kernel, scale, offset, scale * 1e-3, math.inf)
     objective = _LogPosterior(kernel, X, (y - offset) / unit, lengthscales, noise, prior)
     theta = _maximise(objective, validation.whole("restarts", restarts, least=0), seed)
     fitted, lam = objective.model(theta)
@@ -163,12 +163,6 @@ def _maximise(objective: _LogPosterior, restarts: int, seed: int) -> Floats:
     bounds = list(zip(lower, upper, strict=True))
     runs = [minimize(objective, start, jac=True, method="L-BFGS-B", bounds=bounds) for start in starts]
     return np.asarray(min(runs, key=lambda run: float(run.fun)).x)
-
-
-def _fit_constant(kernel: Kernel, size: float, offset: float) -> Fit:
-    """Return a fit to outputs that do not vary: their offset, and a small scale and noise."""
-    scale = 1e-6 * (size or 1.0)
-    return Fit(kernel, scale, offset, scale * 1e-3, math.inf)
 
 
 def _check_data(X: ArrayLike, y: ArrayLike) -> tuple[Floats, Floats]:

@@ -32,27 +32,19 @@ class GrowingCholesky:
 
     def append(self, row: Floats, pivot: float) -> None:
         """Append a row: its entries before the diagonal (rows,), and the one on it."""
-        first, i = self.rows - self.rows % ROWS, self.rows % ROWS
-        block = self._new_block(first) if i == 0 else self.blocks[-1]
-        block.before[i] = row[:first]
-        block.inverse[i, :i] = row[first:] @ block.inverse[:i, :i] / -pivot
-        block.inverse[i, i] = 1 / pivot
-        self.rows += 1
+        i = self.rows % ROWS
+        first = self.rows - i
+        inverse = self.blocks[-1].inverse[:i, :i] if i else np.empty((0, 0))
+        self._store(np.concatenate([row[:first], row[first:] @ inverse / -pivot, [1 / pivot]]))
 
     @classmethod
     def from_matrix(cls, L: Floats) -> "GrowingCholesky":
-        factor = cls(rows=len(L))
+        factor = cls()
         for first in range(0, len(L), ROWS):
-            k = min(ROWS, len(L) - first)
-            block = factor._new_block(first)
-            block.before[:k] = L[first : first + k, :first]
-            block.inverse[:k, :k] = np.tril(np.linalg.inv(L[first : first + k, first : first + k]))
+            rows = L[first : first + ROWS]
+            for i, inverse in enumerate(np.linalg.inv(rows[:, first : first + ROWS])):
+                factor._store(np.concatenate([rows[i, :first], inverse[: i + 1]]))
         return factor
-
-    def copy(self, rows: int) -> "GrowingCholesky":
-        """Return a copy of the first rows."""
-        count = -(-rows // ROWS)
-        return GrowingCholesky([Block(b.before.copy(), b.inverse.copy()) for b in self.blocks[:count]], rows)
 
     def solve(self, B: Floats, rows: int) -> Floats:
         """Return L^-1 B with the first rows of L; B is (rows, n)."""
@@ -84,18 +76,21 @@ class GrowingCholesky:
     @classmethod
     def unpacked(cls, values: Floats, rows: int) -> "GrowingCholesky":
         """Return the matrix that `packed` stored."""
-        factor, start = cls(rows=rows), 0
+        factor = cls()
         for row in range(rows):
-            first, i = row - row % ROWS, row % ROWS
-            block = factor._new_block(first) if i == 0 else factor.blocks[-1]
-            block.before[i] = values[start : start + first]
-            block.inverse[i, : i + 1] = values[start + first : start + row + 1]
-            start += row + 1
+            start = row * (row + 1) // 2
+            factor._store(values[start : start + row + 1])
         return factor
 
-    def _new_block(self, first: int) -> Block:
-        self.blocks.append(Block(np.zeros((ROWS, first)), np.zeros((ROWS, ROWS))))
-        return self.blocks[-1]
+    def _store(self, row: Floats) -> None:
+        """Append a row (rows + 1,) whose entries in the diagonal block are those of its inverse."""
+        i = self.rows % ROWS
+        first = self.rows - i
+        if i == 0:
+            self.blocks.append(Block(np.zeros((ROWS, first)), np.zeros((ROWS, ROWS))))
+        self.blocks[-1].before[i] = row[:first]
+        self.blocks[-1].inverse[i, : i + 1] = row[first:]
+        self.rows += 1
 
     def _spans(self, rows: int) -> list[tuple[int, int, Block]]:
         starts = range(0, rows, ROWS)

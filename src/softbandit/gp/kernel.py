@@ -25,8 +25,8 @@ from numpy.typing import ArrayLike
 
 from softbandit import validation
 from softbandit.backend.shapes import Floats
-from softbandit.errors import Description, KernelError
-from softbandit.gp.prior_samples import FREQUENCIES, Path, PathSum, Waves
+from softbandit.errors import KernelError
+from softbandit.gp.prior_samples import FREQUENCIES, Path, fourier_path
 
 STEP = 1e-5
 """Of the differences in ln(parameter): errors of STEP^2 and of rounding / STEP, 1e-10 and 1e-11 of k."""
@@ -78,7 +78,7 @@ class Kernel(ABC):
         (3,)
         """
         omega, variance = self.frequencies(FREQUENCIES, d, rng)
-        return Waves.sample(omega, variance, rng, scale)
+        return fourier_path(omega, variance, rng, scale)
 
     def parameters(self) -> tuple[float, ...]:
         """Return the parameters that `fit` learns, all positive. None by default."""
@@ -172,7 +172,8 @@ class Sum(Pair):
         return self.left.diag_gradient(X) + self.right.diag_gradient(X)
 
     def prior_sample(self, d: int, rng: np.random.Generator, scale: float = 1.0) -> Path:
-        return PathSum(self.left.prior_sample(d, rng, scale), self.right.prior_sample(d, rng, scale))
+        left, right = self.left.prior_sample(d, rng, scale), self.right.prior_sample(d, rng, scale)
+        return Path(lambda X: left(X) + right(X), lambda X, u: left.gradient(X, u) + right.gradient(X, u))
 
     def parameter_gradients(self, X: Floats, W: Floats) -> list[float]:
         return self.left.parameter_gradients(X, W) + self.right.parameter_gradients(X, W)
@@ -249,14 +250,3 @@ class Scaled(Kernel):
 
     def gain_rate(self, d: int) -> Rate:
         return self.kernel.gain_rate(d)
-
-
-def diagonal_limit(kernel: Kernel, arms: Floats) -> None:
-    """Refuse a kernel with k(x, x) > 1 on the arms (the paper's Assumption 2)."""
-    diag = kernel.diag(arms)
-    worst = int(diag.argmax())
-    if not diag[worst] <= 1 + 16 * math.ulp(1.0):
-        remedy = "Use kernel.rescaled(arms), and pass the norm bounds for the rescaled kernel."
-        raise KernelError.of(
-            "kernel", "k(x, x) <= 1 at every arm", Description(f"{diag[worst]:.6g} at arm {worst}"), remedy
-        )

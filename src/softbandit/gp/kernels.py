@@ -10,12 +10,12 @@ import numpy as np
 from softbandit import validation
 from softbandit.backend.shapes import Floats, Ints
 from softbandit.errors import Description, KernelError
-from softbandit.gp.distances import lengthscale_per_dimension, radial_gradient, squared_distance
-from softbandit.gp.kernel import Kernel, Product, Rate, Scaled, Sum, diagonal_limit
-from softbandit.gp.prior_samples import Line
+from softbandit.gp.kernel import Kernel, Product, Rate, Scaled, Sum
+from softbandit.gp.prior_samples import Path
 
-__all__ = ["Kernel", "Linear", "Matern", "Product", "Scaled", "SquaredExponential", "Sum", "Tabular", "diagonal_limit"]
+__all__ = ["Kernel", "Linear", "Matern", "Product", "Scaled", "SquaredExponential", "Sum", "Tabular"]
 
+BLOCK = 2**15  # distances computed at a time, so that they stay in the cache
 SYMMETRY_TOLERANCE = 1e-10  # of a tabular matrix, relative to its largest entry
 EIGENVALUE_TOLERANCE = 1e-10  # how negative rounding may make an eigenvalue, relative to the largest
 
@@ -27,14 +27,28 @@ class Radial(Kernel):
     lengthscale: float | Sequence[float]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "lengthscale", _check_lengthscale(self.lengthscale))
+        value, checked = self.lengthscale, validation.positive
+        if isinstance(value, (Sequence, np.ndarray)) and not isinstance(value, str):
+            scales = tuple(checked(f"lengthscale[{j}]", entry) for j, entry in enumerate(value))
+            object.__setattr__(self, "lengthscale", scales)
+        else:
+            object.__setattr__(self, "lengthscale", checked("lengthscale", value))
 
     @abstractmethod
-    def slope(self, X: Floats, Y: Floats) -> Floats:
-        """Return the matrix of -k'(r) / r."""
+    def slope(self, X: Floats, Y: Floats, factor: Floats | float) -> Floats:
+        """Return the matrix of -k'(r) / r, times a factor."""
 
     def diag(self, X: Floats) -> Floats:
         return np.ones(len(X))
+
+    def gradient(self, X: Floats, Y: Floats, W: Floats) -> Floats:
+        """Sum over differences: a rough kernel's slope is largest where they are smallest."""
+        slope = self.slope(X, Y, -W)
+        columns = [
+            np.einsum("ij,ij->i", slope, X[:, j, None] - Y[None, :, j]) / (scale * scale)
+            for j, scale in enumerate(self._scales(X.shape[1]))
+        ]
+        return np.stack(columns, axis=1)
 
     def diag_gradient(self, X: Floats) -> Floats:
         return np.zeros_like(X)
@@ -43,7 +57,7 @@ class Radial(Kernel):
         return tuple(self.lengthscale) if isinstance(self.lengthscale, Sequence) else (self.lengthscale,)
 
     def parameter_units(self, spread: Floats) -> tuple[float | None, ...]:
-        lengthscale_per_dimension(self.lengthscale, len(spread))  # raises unless they match
+        self._scales(len(spread))  # raises unless they match
         return tuple(map(float, spread)) if isinstance(self.lengthscale, Sequence) else (float(spread.max()),)
 
     def with_parameters(self, values: Sequence[float]) -> Self:
@@ -51,11 +65,31 @@ class Radial(Kernel):
 
     def parameter_gradients(self, X: Floats, W: Floats) -> list[float]:
         """Use d k / d ln l_j = -k'(r) / r u_j, with u_j = ((x_j - y_j) / l_j)^2."""
-        weighted = W * self.slope(X, X)
-        scales = lengthscale_per_dimension(self.lengthscale, X.shape[1])
-        u = (((X[:, j, None] - X[None, :, j]) / scale) ** 2 for j, scale in enumerate(scales))
+        weighted = W * self.slope(X, X, 1.0)
+        u = (((X[:, j, None] - X[None, :, j]) / scale) ** 2 for j, scale in enumerate(self._scales(X.shape[1])))
         gradients = [float((weighted * u_j).sum()) for u_j in u]
         return gradients if isinstance(self.lengthscale, Sequence) else [float(sum(gradients))]
+
+    def _scales(self, d: int) -> tuple[float, ...]:
+        """Return d length scales, or raise if several are given and not d."""
+        scales = self.parameters() if isinstance(self.lengthscale, Sequence) else (self.lengthscale,) * d
+        if len(scales) != d:
+            remedy = f"Pass one length scale, or {d} of them."
+            raise KernelError.of("lengthscale", f"one number, or one for each of {d} dimensions", scales, remedy)
+        return scales
+
+    def _squared_distance(self, X: Floats, Y: Floats) -> Floats:
+        """Return r^2 (n, m), from differences: symmetric, and zero on the diagonal, to the bit."""
+        r2, scales = np.zeros((len(X), len(Y))), self._scales(X.shape[1])
+        step = max(1, BLOCK // max(1, len(Y)))
+        for first in range(0, len(X), step):
+            rows, sums = X[first : first + step], r2[first : first + step]
+            for j, scale in enumerate(scales):
+                difference = rows[:, j, None] - Y[None, :, j]
+                difference /= scale
+                difference *= difference
+                sums += difference
+        return r2
 
 
 @dataclass(frozen=True)
@@ -69,17 +103,14 @@ class SquaredExponential(Radial):
     """
 
     def __call__(self, X: Floats, Y: Floats) -> Floats:
-        return np.exp(-0.5 * squared_distance(X, Y, self.lengthscale))
+        return np.exp(-0.5 * self._squared_distance(X, Y))
 
-    def slope(self, X: Floats, Y: Floats) -> Floats:
-        return self(X, Y)
-
-    def gradient(self, X: Floats, Y: Floats, W: Floats) -> Floats:
-        return radial_gradient(X, Y, -W * self(X, Y), self.lengthscale)
+    def slope(self, X: Floats, Y: Floats, factor: Floats | float) -> Floats:
+        return factor * self(X, Y)
 
     def frequencies(self, count: int, d: int, rng: np.random.Generator) -> tuple[Floats, float]:
         """Return frequencies ~ N(0, 1 / l^2)."""
-        return rng.standard_normal((count, d)) / lengthscale_per_dimension(self.lengthscale, d), 1.0
+        return rng.standard_normal((count, d)) / self._scales(d), 1.0
 
     def gain_rate(self, d: int) -> Rate:
         return Rate(f"(ln t)^{d + 1}", 0.0)
@@ -99,32 +130,24 @@ class Matern(Radial):
         if self.nu not in (0.5, 1.5, 2.5):
             raise KernelError.of("nu", "0.5, 1.5 or 2.5", self.nu, "Those have a closed form; choose one.")
 
-    def _s(self, X: Floats, Y: Floats) -> Floats:
-        return np.sqrt(2 * self.nu * squared_distance(X, Y, self.lengthscale))
-
-    def _q(self, s: Floats) -> Floats | float:
-        """Return q with k'(s) / s = -q exp(-s). At its cusp, nu = 1/2 has subgradient 0."""
-        if self.nu == 0.5:
-            return np.where(s > 0, 1 / np.where(s > 0, s, 1.0), 0.0)
-        return 1.0 if self.nu == 1.5 else (1 + s) / 3
-
     def __call__(self, X: Floats, Y: Floats) -> Floats:
-        s = self._s(X, Y)
+        s = np.sqrt(2 * self.nu * self._squared_distance(X, Y))
         p = 1.0 if self.nu == 0.5 else 1 + s if self.nu == 1.5 else 1 + s + s * s / 3
         return p * np.exp(-s)
 
-    def slope(self, X: Floats, Y: Floats) -> Floats:
-        s = self._s(X, Y)
-        return 2 * self.nu * self._q(s) * np.exp(-s)
-
-    def gradient(self, X: Floats, Y: Floats, W: Floats) -> Floats:
-        s = self._s(X, Y)
-        return radial_gradient(X, Y, -2 * self.nu * W * self._q(s) * np.exp(-s), self.lengthscale)
+    def slope(self, X: Floats, Y: Floats, factor: Floats | float) -> Floats:
+        """Return 2 nu q exp(-s), with k'(s) / s = -q exp(-s). At its cusp, nu = 1/2 has subgradient 0."""
+        s = np.sqrt(2 * self.nu * self._squared_distance(X, Y))
+        if self.nu == 0.5:
+            q = np.where(s > 0, 1 / np.where(s > 0, s, 1.0), 0.0)
+        else:
+            q = np.ones_like(s) if self.nu == 1.5 else (1 + s) / 3
+        return 2 * self.nu * factor * q * np.exp(-s)
 
     def frequencies(self, count: int, d: int, rng: np.random.Generator) -> tuple[Floats, float]:
         """Return frequencies ~ Student's t with 2 nu degrees of freedom, divided by l."""
         z, chi2 = rng.standard_normal((count, d)), rng.chisquare(2 * self.nu, size=(count, 1))
-        return z / lengthscale_per_dimension(self.lengthscale, d) * np.sqrt(2 * self.nu / chi2), 1.0
+        return z / self._scales(d) * np.sqrt(2 * self.nu / chi2), 1.0
 
     def gain_rate(self, d: int) -> Rate:
         degree = d * (d + 1) / (2 * self.nu + d * (d + 1))
@@ -147,8 +170,9 @@ class Linear(Kernel):
     def diag_gradient(self, X: Floats) -> Floats:
         return 2 * X
 
-    def prior_sample(self, d: int, rng: np.random.Generator, scale: float = 1.0) -> Line:
-        return Line(scale * rng.standard_normal(d))
+    def prior_sample(self, d: int, rng: np.random.Generator, scale: float = 1.0) -> Path:
+        w = scale * rng.standard_normal(d)
+        return Path(lambda X: np.asarray(X @ w), lambda X, u: np.outer(u, w))
 
     def gain_rate(self, d: int) -> Rate:
         return Rate(f"{d} ln t", 0.0)
@@ -202,9 +226,3 @@ class Tabular(Kernel):
             remedy = f"With a Tabular kernel write arms = np.arange({n})[:, None]."
             raise KernelError.of("arms", f"one column of whole numbers from 0 to {n - 1}", X, remedy)
         return index
-
-
-def _check_lengthscale(value: object) -> float | tuple[float, ...]:
-    if isinstance(value, (Sequence, np.ndarray)) and not isinstance(value, str):
-        return tuple(validation.positive(f"lengthscale[{j}]", v) for j, v in enumerate(value))
-    return validation.positive("lengthscale", value)

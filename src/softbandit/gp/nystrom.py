@@ -25,15 +25,15 @@ lambda = 1) sigma is 0.98 to 1.26 times the exact one, and the means are off by 
 """
 
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Self
 
 import numpy as np
 
 from softbandit.backend.shapes import Floats
-from softbandit.gp.exact import GrowingRows
+from softbandit.gp.anchored import Anchored, GrowingRows
 from softbandit.gp.growing_cholesky import GrowingCholesky
 from softbandit.gp.kernel import Kernel
 
@@ -41,32 +41,25 @@ TOLERANCE = 1e-8
 """The largest residual of a point that is not added to a dictionary with room, relative to k(x, x)."""
 
 
-@dataclass(frozen=True, eq=False)
-class Budgeted:
-    """The posterior after t rounds, by a dictionary of at most `budget` points."""
+POINTS, OUTPUTS, FEATURES = range(3)  # the parts of a row: x, y, and z with room for the whole budget
 
-    kernel: Kernel
-    regularisation: float
-    outputs: int
-    dimension: int
+
+@dataclass(frozen=True, eq=False)
+class Budgeted(Anchored):
+    """The posterior after t rounds, by a dictionary of at most `budget` points: the anchors."""
+
     budget: int
-    gain: float = 0.0
-    t: int = 0
     filled_at: int = 0  # the round in which the dictionary was last filled or replaced
-    S: Floats = None  # type: ignore[assignment]  # this and the next three are built below
+    S: Floats = None  # type: ignore[assignment]  # this and the next two are empty at first
     w: Floats = None  # type: ignore[assignment]
     R: Floats = None  # type: ignore[assignment]
-    _history: GrowingRows = None  # type: ignore[assignment]  # columns x, y and z, with room for the whole budget
-    _factor: GrowingCholesky = field(default_factory=GrowingCholesky)
 
-    def __post_init__(self) -> None:
-        if self.S is None:
-            put = object.__setattr__
-            put(self, "S", np.empty((0, self.dimension)))
-            put(self, "w", np.empty((0, self.outputs)))
-            put(self, "R", np.empty((0, 0)))
-            blank = np.empty((0, self.dimension + self.outputs + self.budget))
-            put(self, "_history", GrowingRows.from_matrix(blank))
+    def _widths(self) -> tuple[int, ...]:
+        return self.dimension, self.outputs, self.budget
+
+    def _stored(self, anchors: int) -> dict[str, tuple[int, ...]]:
+        arrays = {"S": (anchors, self.dimension), "w": (anchors, self.outputs), "R": (anchors, anchors)}
+        return {**arrays, "gain": (), "filled_at": ()}
 
     @property
     def rank(self) -> int:
@@ -76,8 +69,6 @@ class Budgeted:
     def anchors(self) -> Floats:
         return self.S
 
-    points = anchors
-
     @cached_property
     def coefficients(self) -> Floats:
         return self._factor.solve_transposed(self.w, self.rank)
@@ -86,16 +77,11 @@ class Budgeted:
     def fitted(self) -> Floats:
         return np.asarray(self.kernel(self.S, self.S) @ self.coefficients)
 
-    def explained(self, K: Floats) -> tuple[Floats, Floats]:
+    def explained(self, K: Floats) -> tuple[Floats, Callable[[], Floats]]:
         z = self._factor.solve(K.T, self.rank)
         p = self.R.T @ z
-        half = self._factor.solve_transposed(z - self.R @ p, self.rank).T
-        return np.einsum("rn,rn->n", z, z) - np.einsum("rn,rn->n", p, p), half
-
-    def explained_only(self, K: Floats) -> Floats:
-        z = self._factor.solve(K.T, self.rank)
-        p = self.R.T @ z
-        return np.asarray(np.einsum("rn,rn->n", z, z) - np.einsum("rn,rn->n", p, p))
+        explained = np.einsum("rn,rn->n", z, z) - np.einsum("rn,rn->n", p, p)
+        return explained, lambda: self._factor.solve_transposed(z - self.R @ p, self.rank).T
 
     def deviation(self, path: Floats, rng: np.random.Generator) -> Floats:
         """Replace the part of the prior's sample in the dictionary's span by a sample of the weights' posterior."""
@@ -103,22 +89,14 @@ class Budgeted:
         return self._factor.solve_transposed(whitened, self.rank)[:, 0]
 
     def condition(self, x: Floats, y: Floats) -> Self:
-        grown = self._fork() if self._history.rows != self.t or self._factor.rows != self.rank else self
+        grown = self._unshared()
         if grown.rank == grown.budget and grown.t >= 2 * grown.filled_at:
             grown = grown._with_new_dictionary()
-        z, residual = grown._features(x)
-        if grown.rank < grown.budget and residual > TOLERANCE * grown._prior(x):
+        z, residual, is_new = _features(grown.kernel, grown.S, grown._factor, x)
+        if grown.rank < grown.budget and is_new:
             grown = grown._with_point(x, z, residual)
             z, residual = np.append(z, math.sqrt(residual)), 0.0
         return grown._updated(x, y, z, residual)
-
-    def _prior(self, x: Floats) -> float:
-        return float(self.kernel.diag(x[None])[0])
-
-    def _features(self, x: Floats) -> tuple[Floats, float]:
-        """Return z(x) and the residual."""
-        z = self._factor.solve(self.kernel(self.S, x[None]), self.rank)[:, 0]
-        return z, max(self._prior(x) - float(z @ z), 0.0)
 
     def _updated(self, x: Floats, y: Floats, z: Floats, residual: float) -> Self:
         """Update R and w by Potter's formula."""
@@ -127,7 +105,7 @@ class Budgeted:
         s = float(v @ v)
         d = lam + s
         q = self.R @ v
-        self._history.append(np.concatenate([x, y, z, np.zeros(self.budget - self.rank)]))
+        self._table.append(np.concatenate([x, y, z, np.zeros(self.budget - self.rank)]))
         return replace(
             self,
             gain=self.gain + 0.5 * math.log1p((s + residual) / lam),
@@ -136,20 +114,15 @@ class Budgeted:
             R=self.R - np.outer(q / (d + math.sqrt(lam * d)), v),
         )
 
-    def _rows(self) -> tuple[Floats, Floats, Floats]:
-        """Return X, Y and Z."""
-        rows, d, k = self._history.buffer[: self.t], self.dimension, self.outputs
-        return rows[:, :d], rows[:, d : d + k], rows[:, d + k : d + k + self.rank]
-
     def _with_point(self, x: Floats, z: Floats, residual: float) -> Self:
         """Add x to the dictionary: one more column of Z, and of G = Z^T Z + lambda I.
 
         G' = [[G, b], [b^T, c]] has R' = [[R, -sqrt(lambda / s) u], [0, sqrt(lambda / s)]], u = G^-1 b, s = c - b.u
         """
         lam, r = self.regularisation, self.rank
-        X, Y, Z = self._rows()
+        X, Y, Z = self._part(POINTS), self._part(OUTPUTS), self._part(FEATURES)[:, :r]
         column = (self.kernel(X, x[None])[:, 0] - Z @ z) / math.sqrt(residual)
-        self._history.buffer[: self.t, self.dimension + self.outputs + r] = column
+        self._part(FEATURES)[:, r] = column
         self._factor.append(z, math.sqrt(residual))
         b = column @ Z
         u = self.R @ (b @ self.R) / lam
@@ -163,44 +136,24 @@ class Budgeted:
 
     def _with_new_dictionary(self) -> Self:
         """Sample half of a dictionary from the observed points, in proportion to their posterior variance."""
-        X, Y, _ = self._rows()
+        X, Y = self._part(POINTS), self._part(OUTPUTS)
         var = np.concatenate(
-            [self.kernel.diag(part) - self.explained_only(self.kernel(part, self.S)) for part in _parts(X)]
+            [self.kernel.diag(part) - self.explained(self.kernel(part, self.S))[0] for part in _parts(X)]
         )
-        odds = np.maximum(var, 1e-12 * self._prior(X[0]))
+        odds = np.maximum(var, 1e-12 * self.kernel.diag(X[:1]))
         rng = np.random.default_rng(self.t)  # seeded by the round, so that a loaded agent decides the same
         sampled = rng.choice(self.t, size=min(self.budget // 2, self.t), replace=False, p=odds / odds.sum())
         S, factor = _independent(self.kernel, np.unique(X[sampled], axis=0))
         r, lam = len(S), self.regularisation
-        history = GrowingRows(np.zeros_like(self._history.buffer), self.t)
-        first = self.dimension + self.outputs
-        history.buffer[: self.t, :first] = self._history.buffer[: self.t, :first]
-        for part, rows in zip(_parts(X), _parts(history.buffer[: self.t]), strict=True):
-            rows[:, first : first + r] = factor.solve(self.kernel(S, part), r).T
-        Z = history.buffer[: self.t, first : first + r]
+        table = GrowingRows(np.zeros_like(self._table.buffer), self.t)
+        renewed = replace(self, filled_at=self.t, S=S, _factor=factor, _table=table)
+        renewed._part(POINTS)[:], renewed._part(OUTPUTS)[:] = X, Y
+        Z = renewed._part(FEATURES)[:, :r]
+        for part, rows in zip(_parts(X), _parts(Z), strict=True):
+            rows[:] = factor.solve(self.kernel(S, part), r).T
         half = np.linalg.inv(np.linalg.cholesky(Z.T @ Z + lam * np.eye(r)))
         w = half.T @ (half @ (Z.T @ Y))
-        R = math.sqrt(lam) * half.T
-        return replace(self, filled_at=self.t, S=S, R=R, w=w, _factor=factor, _history=history)
-
-    def _fork(self) -> Self:
-        return replace(self, _factor=self._factor.copy(self.rank), _history=self._history.copy(self.t))
-
-    def arrays(self) -> Iterator[Floats | float]:
-        yield from (np.array(self._history.buffer[: self.t]), self._factor.packed(self.rank))
-        yield from (self.S, self.w, self.R, self.gain, self.filled_at)
-
-    def refilled(self, values: Iterator[Floats]) -> Self:
-        rows, packed, S, w, R, gain, filled_at = (next(values) for _ in range(7))
-        r, width = len(S), self._history.buffer.shape[1]
-        shapes = [rows.shape[1:], packed.shape, S.shape, w.shape, R.shape]
-        if shapes != [(width,), (r * (r + 1) // 2,), (r, self.dimension), (r, self.outputs), (r, r)]:
-            raise ValueError(f"arrays of shapes {shapes} are not those of a posterior of {r} points")
-        if any(np.isnan(array).any() for array in (rows, packed, S, w, R)):
-            raise ValueError("NaN in the posterior")
-        history, factor = GrowingRows.from_matrix(rows), GrowingCholesky.unpacked(packed, r)
-        grown = replace(self, gain=float(gain), t=len(rows), filled_at=int(filled_at), S=S, w=w, R=R)
-        return replace(grown, _factor=factor, _history=history)
+        return replace(renewed, R=math.sqrt(lam) * half.T, w=w)
 
 
 def _parts(rows: Floats, size: int = 1024) -> list[Floats]:
@@ -208,14 +161,20 @@ def _parts(rows: Floats, size: int = 1024) -> list[Floats]:
     return [rows[first : first + size] for first in range(0, len(rows), size)]
 
 
-def _independent(kernel: Kernel, S: Floats) -> tuple[Floats, GrowingCholesky]:
-    """Return the points whose residual, given the ones before, exceeds the tolerance, and their factor."""
-    factor, points = GrowingCholesky(), np.empty((0, S.shape[1]))
-    for x in S:
-        prior = float(kernel.diag(x[None])[0])
-        z = factor.solve(kernel(points, x[None]), len(points))[:, 0]
-        residual = prior - float(z @ z)
-        if residual > TOLERANCE * prior:
+def _features(kernel: Kernel, S: Floats, factor: GrowingCholesky, x: Floats) -> tuple[Floats, float, bool]:
+    """Return z(x), the residual, and whether that exceeds the tolerance."""
+    prior = float(kernel.diag(x[None])[0])
+    z = factor.solve(kernel(S, x[None]), len(S))[:, 0]
+    residual = max(prior - float(z @ z), 0.0)
+    return z, residual, residual > TOLERANCE * prior
+
+
+def _independent(kernel: Kernel, points: Floats) -> tuple[Floats, GrowingCholesky]:
+    """Return the points that are new, given the ones before, and their factor."""
+    factor, S = GrowingCholesky(), np.empty((0, points.shape[1]))
+    for x in points:
+        z, residual, is_new = _features(kernel, S, factor, x)
+        if is_new:
             factor.append(z, math.sqrt(residual))
-            points = np.concatenate([points, x[None]])
-    return points, factor
+            S = np.concatenate([S, x[None]])
+    return S, factor

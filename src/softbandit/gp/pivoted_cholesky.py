@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from softbandit.backend.shapes import ArmIndex, Bools, Floats, Ints
+from softbandit.backend.shapes import Bools, Floats, Ints
 from softbandit.backend.traced_fields import HostOnly, Traced
 from softbandit.backend.vocabulary import namespace
 from softbandit.errors import Description, KernelError
@@ -35,10 +35,6 @@ class Features:
     def phi(self) -> Floats:
         """Phi: (n, r)."""
         return self.basis.T
-
-    def at(self, arm: ArmIndex) -> Floats:
-        """Return the features of each trial's arm: (trials, r)."""
-        return self.phi[arm]
 
     def over_arms(self, weights: Floats) -> Floats:
         """Return the functions (trials, ..., n) over the arms that have weights (trials, ..., r)."""

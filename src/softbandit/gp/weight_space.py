@@ -60,7 +60,7 @@ def weight_prior(features: Features, outputs: int, trials: int) -> WeightPosteri
 def condition(features: Features, regularisation: float, posterior: Kind, arm: ArmIndex, y: PerOutput) -> Kind:
     """Return the posterior after observing y (b, k) at each trial's arm, by Potter's square-root update."""
     xp = namespace(posterior.root)
-    U, phi = posterior.root, features.at(arm)
+    U, phi = posterior.root, features.phi[arm]
     v = xp.matvec(U, phi)
     s = xp.vecdot(v, v)  # k_{t-1}(x, x)
     root_d = xp.sqrt(regularisation + s)[:, None]
@@ -95,6 +95,11 @@ def variance(features: Features, posterior: Posterior) -> PerArm:
         return posterior.var
     half = root_times_features(features, posterior)
     return namespace(half).vecdot(half, half)
+
+
+def deviation(features: Features, posterior: Posterior) -> PerArm:
+    """Return sigma over the arms."""
+    return namespace(posterior.root).sqrt(variance(features, posterior))
 
 
 def covariance(features: Features, posterior: Posterior) -> Floats:

@@ -12,7 +12,7 @@ evaluated, and has derivatives in closed form.
 Arrays have the outputs first, as on finite arms: (outputs, points).
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -23,14 +23,14 @@ from softbandit.backend.random import DrawCount, Draws
 from softbandit.backend.shapes import Floats
 from softbandit.domains.spaces import Domain
 from softbandit.errors import KernelError
-from softbandit.gp.exact import Anchored, Exact
-from softbandit.gp.kernels import Kernel
+from softbandit.gp.anchored import Anchored
+from softbandit.gp.exact import Exact
 from softbandit.gp.nystrom import Budgeted
 from softbandit.gp.prior_samples import Path
 from softbandit.model.beliefs import PointBelief
 from softbandit.model.explorations import UCB, Exploration, Greedy, RandUCB, Thompson
-from softbandit.model.finite import Output, group_equal
-from softbandit.model.widths import Width, WidthRule
+from softbandit.model.finite import Block, Output, Part, assign_draws, group_equal
+from softbandit.model.widths import WidthRule
 
 Pullback = Callable[[Floats], Floats]
 """dz/dh (outputs, n) -> dz/dx (n, d)."""
@@ -47,37 +47,27 @@ class Term:
     outputs: Sequence[int]
     a: Floats  # (anchors, k)
     c: Floats  # (k,)
-    paths: Sequence[Path | None]
-    custom: Sequence[Callable[[PointBelief], Floats] | None]  # a user's exploration, of mean and std
+    paths: Mapping[int, Path]  # of the outputs that have one
+    custom: Mapping[int, tuple[Exploration, Floats, Draws]]  # a user's exploration, its width and draws
 
     @property
     def smooth(self) -> bool:
         """Whether derivatives are known."""
-        return not any(self.custom) and _has_gradient(self.posterior.kernel)
+        try:
+            self.posterior.kernel.diag_gradient(np.zeros((0, 1)))
+        except KernelError:
+            return False
+        return not self.custom
 
     def __call__(self, X: Floats) -> Floats:
         """Return the estimates at X: (k, n)."""
-        K = self.posterior.kernel(X, self.posterior.anchors)
-        h = K @ self.a
-        if self.c.any() or any(self.custom):
-            sigma = np.sqrt(_variance(self.posterior.kernel.diag(X), self.posterior.explained_only(K)))
-            h = h + sigma[:, None] * self.c
-            for j, estimate in enumerate(self.custom):
-                if estimate is not None:
-                    h[:, j] = np.reshape(estimate(PointBelief(h[None, None, :, j], sigma[None, None])), -1)
-        return self._add_paths(X, h).T
+        return self._evaluate(X)[0].T
 
     def linearised(self, X: Floats) -> tuple[Floats, Pullback]:
         """Return the estimates at X, and the map from derivatives by them to derivatives by the points."""
         kernel, anchors = self.posterior.kernel, self.posterior.anchors
-        K = kernel(X, anchors)
-        h, sigma = K @ self.a, np.ones(len(X))
-        half = np.zeros_like(K)
-        if self.c.any():
-            explained, half = self.posterior.explained(K)
-            sigma = np.sqrt(_variance(kernel.diag(X), explained))
-            h = h + sigma[:, None] * self.c
-        h = self._add_paths(X, h)
+        h, sigma, derivative = self._evaluate(X)
+        half = derivative()
 
         def pull(derivative: Floats) -> Floats:
             u = derivative.T
@@ -85,18 +75,30 @@ class Term:
             rate = np.where(sigma > 0, u @ self.c / np.where(sigma > 0, sigma, 1.0), 0.0)
             slope = kernel.gradient(X, anchors, u @ self.a.T - rate[:, None] * half)
             slope += 0.5 * rate[:, None] * kernel.diag_gradient(X)
-            for j, path in enumerate(self.paths):
-                if path is not None:
-                    slope += path.gradient(X, u[:, j])
+            for j, path in self.paths.items():
+                slope += path.gradient(X, u[:, j])
             return slope
 
         return h.T, pull
 
-    def _add_paths(self, X: Floats, h: Floats) -> Floats:
-        for j, path in enumerate(self.paths):
-            if path is not None:
-                h[:, j] += path(X)
-        return h
+    def _evaluate(self, X: Floats) -> tuple[Floats, Floats, Callable[[], Floats]]:
+        """Return the estimates (n, k), sigma (n,), and half of the derivative of the explained variance by K.
+
+        The last two are ones and zeros if the estimates do not depend on sigma.
+        """
+        K = self.posterior.kernel(X, self.posterior.anchors)
+        h, sigma = K @ self.a, np.ones(len(X))
+        derivative: Callable[[], Floats] = partial(np.zeros_like, K)
+        if self.c.any() or self.custom:
+            explained, derivative = self.posterior.explained(K)
+            sigma = _deviation(self.posterior.kernel.diag(X), explained)
+            h = h + sigma[:, None] * self.c
+            for j, (exploration, width, draws) in self.custom.items():
+                belief = PointBelief(h[None, None, :, j], sigma[None, None])
+                h[:, j] = np.reshape(exploration.estimate(belief, width, draws), -1)
+        for j, path in self.paths.items():
+            h[:, j] += path(X)
+        return h, sigma, derivative
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,31 +134,17 @@ class Field:
 
 
 @dataclass(frozen=True, eq=False)
-class Channel:
-    """How one output is explored."""
-
-    exploration: Exploration
-    width: Width
-    normal: slice  # of the round's draws
-    uniform: slice
-
-    def draws(self, draws: Draws) -> Draws:
-        """Return this output's part of one trial's draws (count,): (1, 1, count) each."""
-        return Draws(draws.normal[None, None, self.normal], draws.uniform[None, None, self.uniform])
-
-
-@dataclass(frozen=True, eq=False)
 class ContinuousModel:
     """The model of the reward and the m costs on a domain. Posteriors are one tuple per trial."""
 
     space: Domain
     groups: Sequence[tuple[Sequence[int], Anchored]]  # the outputs that share a posterior, and its prior
-    channels: Sequence[Channel]
+    blocks: Sequence[Block]  # one per output, sorted by number
     noise: Floats  # (1 + m,): R of each output
 
     def draws(self) -> DrawCount:
         """Return the random numbers needed per round and trial; the last uniform one seeds the search."""
-        return DrawCount(self.channels[-1].normal.stop, self.channels[-1].uniform.stop + 1)
+        return DrawCount(self.blocks[-1].normal.stop, self.blocks[-1].uniform.stop + 1)
 
     def prior(self, trials: int) -> tuple[Posteriors, ...]:
         return tuple(tuple(prior for _, prior in self.groups) for _ in range(trials))
@@ -175,25 +163,27 @@ class ContinuousModel:
 
     def fields(self, posterior: Sequence[Posteriors], t: int, draws: Draws) -> list[Field]:
         """Return f_t, g_t of each trial in round t = 1, 2, ..."""
-        return [
-            Field([self._term(*pair, t, Draws(normal, uniform)) for pair in zip(self.groups, trial, strict=True)])
-            for trial, normal, uniform in zip(posterior, draws.normal, draws.uniform, strict=True)
-        ]
+        fields = []
+        for trial, normal, uniform in zip(posterior, draws.normal, draws.uniform, strict=True):
+            part = Draws(normal[None], uniform[None])
+            groups = zip(self.groups, trial, strict=True)
+            fields.append(Field([self._term(outputs, state, t, part) for (outputs, _), state in groups]))
+        return fields
 
     def moments(self, posterior: Posteriors, X: Floats) -> tuple[Floats, Floats]:
         """Return mu and sigma of every output at X in one trial: (1 + m, n) each."""
-        mean = np.empty((len(self.channels), len(X)))
+        mean = np.empty((len(self.blocks), len(X)))
         std = np.empty_like(mean)
         for (outputs, _), p in zip(self.groups, posterior, strict=True):
             K = p.kernel(X, p.anchors)
             mean[outputs] = (K @ p.coefficients).T
-            std[outputs] = np.sqrt(_variance(p.kernel.diag(X), p.explained_only(K)))
+            std[outputs] = _deviation(p.kernel.diag(X), p.explained(K)[0])
         return mean, std
 
     def observed(self, posterior: Posteriors) -> tuple[Floats, Floats]:
         """Return the distinct points of one trial (t, d), latest first, and the means there (1 + m, t)."""
-        points = posterior[0].points
-        means = np.empty((len(self.channels), len(points)))
+        points = posterior[0].anchors
+        means = np.empty((len(self.blocks), len(points)))
         for (outputs, _), p in zip(self.groups, posterior, strict=True):
             means[outputs] = p.fitted.T
         _, first = np.unique(points, axis=0, return_index=True)
@@ -202,24 +192,23 @@ class ContinuousModel:
 
     def by_output(self) -> list[tuple[Anchored, Exploration]]:
         """Return each output's prior and exploration."""
-        priors = {i: prior for outputs, prior in self.groups for i in outputs}
-        return [(priors[i], channel.exploration) for i, channel in enumerate(self.channels)]
+        return [(self.groups[block.group][1], block.exploration) for block in self.blocks]
 
-    def _term(self, group: tuple[Sequence[int], Anchored], posterior: Anchored, t: int, draws: Draws) -> Term:
-        outputs, _ = group
+    def _term(self, outputs: Sequence[int], posterior: Anchored, t: int, draws: Draws) -> Term:
         a, c = np.array(posterior.coefficients), np.zeros(len(outputs))
-        paths: list[Path | None] = [None] * len(outputs)
-        custom: list[Callable[[PointBelief], Floats] | None] = [None] * len(outputs)
-        for j, channel in enumerate(self.channels[i] for i in outputs):
-            beta, part = channel.width(t, np.array([posterior.gain]))[:, :, None], channel.draws(draws)
-            if type(channel.exploration) is Thompson:
+        paths: dict[int, Path] = {}
+        custom: dict[int, tuple[Exploration, Floats, Draws]] = {}
+        for j, block in enumerate(self.blocks[i] for i in outputs):
+            exploration, part = block.exploration, block.draws(draws)
+            beta = block.width(t, np.array([posterior.gain]))[:, :, None]
+            if type(exploration) is Thompson:
                 paths[j], shift = self._sample(posterior, float(beta[0, 0, 0]), float(part.uniform[0, 0, 0]))
                 a[:, j] += shift
-            elif type(channel.exploration) in (UCB, Greedy, RandUCB):
+            elif type(exploration) in (UCB, Greedy, RandUCB):
                 unit = PointBelief(np.zeros((1, 1, 1)), np.ones((1, 1, 1)))  # h = 0 + c 1
-                c[j] = float(channel.exploration.estimate(unit, beta, part)[0, 0, 0])
+                c[j] = float(exploration.estimate(unit, beta, part)[0, 0, 0])
             else:
-                custom[j] = partial(_estimate, channel.exploration, beta, part)
+                custom[j] = (exploration, beta, part)
         return Term(posterior, outputs, a, c, paths, custom)
 
     def _sample(self, posterior: Anchored, beta: float, uniform: float) -> tuple[Path, Floats]:
@@ -232,24 +221,19 @@ class ContinuousModel:
 
 def continuous_model(space: Domain, outputs: Sequence[Output], width: WidthRule, budget: int | None) -> ContinuousModel:
     """Group the outputs by kernel and lambda, and assign the draws."""
-    numbers = group_equal(range(len(outputs)), key=lambda i: outputs[i][:2])
     groups: list[tuple[Sequence[int], Anchored]] = []
-    for same in numbers:
-        shared = (outputs[same[0]].kernel, outputs[same[0]].regularisation, len(same), space.dimension)
+    parts: dict[int, Part] = {}
+    for number, same in enumerate(group_equal([output[:2] for output in outputs])):
+        kernel, regularisation, *_ = outputs[same[0]]
+        shared = (kernel, regularisation, len(same), space.dimension)
         groups.append((same, Exact(*shared) if budget is None else Budgeted(*shared, budget)))
-    channels, normal, uniform = [], 0, 0
-    for i, output in enumerate(outputs):
-        exploration = output.exploration
-        # A path is drawn from a generator of its own, seeded by one number.
-        needs = DrawCount(uniform=1) if type(exploration) is Thompson else DrawCount(*exploration.draws(0))
-        stops = normal + needs.normal, uniform + needs.uniform
-        channels.append(Channel(exploration, width(np.array([i])), slice(normal, stops[0]), slice(uniform, stops[1])))
-        normal, uniform = stops
-    return ContinuousModel(space, groups, channels, np.array([output.noise for output in outputs]))
-
-
-def _estimate(exploration: Exploration, width: Floats, draws: Draws, belief: PointBelief) -> Floats:
-    return exploration.estimate(belief, width, draws)
+        for j, i in enumerate(same):
+            exploration = outputs[i].exploration
+            # A path is drawn from a separate generator, seeded by one number.
+            needs = DrawCount(uniform=1) if type(exploration) is Thompson else exploration.draws(0)
+            parts[i] = (number, j, np.array([i]), exploration, needs)
+    blocks = assign_draws([parts[i] for i in range(len(outputs))], width)
+    return ContinuousModel(space, groups, blocks, np.array([output.noise for output in outputs]))
 
 
 def generator(uniform: float) -> np.random.Generator:
@@ -257,14 +241,6 @@ def generator(uniform: float) -> np.random.Generator:
     return np.random.Generator(np.random.Philox(int(uniform * 2**53)))
 
 
-def _variance(prior: Floats, explained: Floats) -> Floats:
-    """Return prior - explained, kept in [0, prior] whatever rounding does."""
-    return np.minimum(np.maximum(prior - explained, 0.0), prior)
-
-
-def _has_gradient(kernel: Kernel) -> bool:
-    try:
-        kernel.diag_gradient(np.zeros((0, 1)))
-    except KernelError:
-        return False
-    return True
+def _deviation(prior: Floats, explained: Floats) -> Floats:
+    """Return sigma = sqrt(prior - explained), within [0, sqrt(prior)] whatever rounding does."""
+    return np.sqrt(np.minimum(np.maximum(prior - explained, 0.0), prior))

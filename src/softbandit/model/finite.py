@@ -5,7 +5,7 @@ share one posterior (a group), so one pass over the features serves them all; th
 share an exploration besides (a block) are estimated in one call.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import NamedTuple
@@ -24,6 +24,9 @@ from softbandit.gp.weight_space import Posterior
 from softbandit.model.beliefs import ArmBelief
 from softbandit.model.explorations import Exploration
 from softbandit.model.widths import Width, WidthFunction, WidthRule
+
+Part = tuple[int, int, Ints, Exploration, tuple[int, int]]
+"""A block before its draws are assigned: group, place in it, outputs, exploration, and its needs per output."""
 
 NO_DRAWS = np.empty((1, 1, 0))  # (trials, outputs, count)
 
@@ -50,25 +53,25 @@ class Group:
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Outputs of one group that share an exploration."""
+    """Outputs of one group that share an exploration, and the draws that they use."""
 
     group: int
-    members: slice  # of the group's outputs
     outputs: Ints  # their numbers
     width: Traced[Width]
     exploration: Exploration
     needs: DrawCount  # per output
+    members: slice  # of the group's outputs
     normal: slice  # of the round's draws
     uniform: slice
 
     def draws(self, draws: Draws) -> Draws:
         """Return this block's part of the round's draws, (trials, outputs, count)."""
-
-        def shaped(part: Floats, place: slice, count: int) -> Floats:
-            return part[:, place].reshape(len(part), len(self.outputs), count) if count else NO_DRAWS
-
+        b, k = len(draws.normal), len(self.outputs)
         normal, uniform = self.needs
-        return Draws(shaped(draws.normal, self.normal, normal), shaped(draws.uniform, self.uniform, uniform))
+        return Draws(
+            draws.normal[:, self.normal].reshape(b, k, normal) if normal else NO_DRAWS,
+            draws.uniform[:, self.uniform].reshape(b, k, uniform) if uniform else NO_DRAWS,
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,19 +89,19 @@ class FiniteModel:
         return DrawCount(self.blocks[-1].normal.stop, self.blocks[-1].uniform.stop)
 
     def prior(self, trials: int) -> tuple[Posterior, ...]:
-        priors = (weight_space.weight_prior if group.weights_only else weight_space.prior for group in self.groups)
-        pairs = zip(priors, self.groups, strict=True)
-        return tuple(prior(group.features, len(group.outputs), trials) for prior, group in pairs)
+        return tuple(
+            (weight_space.weight_prior if g.weights_only else weight_space.prior)(g.features, len(g.outputs), trials)
+            for g in self.groups
+        )
 
     def estimate(self, posterior: tuple[Posterior, ...], t: int, draws: Draws) -> OutputsPerArm:
         """Return h_t of every output over the arms, in round t = 1, 2, ..."""
-        parts = []
-        for block in self.blocks:
-            group, state = self.groups[block.group], posterior[block.group]
-            belief = ArmBelief(group.features, state, block.members)
-            beta = block.width(t, state.gain)
-            parts.append(block.exploration.estimate(belief, beta[:, :, None], block.draws(draws)))
-        return self._in_order(parts)
+        return self._in_order(
+            [
+                block.exploration.estimate(belief, beta, block.draws(draws))
+                for block, belief, beta in self.beliefs(posterior, t)
+            ]
+        )
 
     def condition(self, posterior: tuple[Posterior, ...], arm: ArmIndex, y: PerOutput) -> tuple[Posterior, ...]:
         """Return the posteriors after observing y (trials, 1 + m) at each trial's arm."""
@@ -111,12 +114,8 @@ class FiniteModel:
     def confidence(self, posterior: tuple[Posterior, ...], t: int) -> tuple[OutputsPerArm, OutputsPerArm]:
         """Return mu and beta_t sigma of every output over the arms."""
         xp = namespace(posterior[0].root)
-        parts = []
-        for block in self.blocks:
-            group, state = self.groups[block.group], posterior[block.group]
-            beta = xp.abs(block.width(t, state.gain))
-            parts.append(beta[:, :, None] * ArmBelief(group.features, state, block.members).std)
-        return self.mean(posterior), self._in_order(parts)
+        half_widths = [xp.abs(beta) * belief.std for _, belief, beta in self.beliefs(posterior, t)]
+        return self.mean(posterior), self._in_order(half_widths)
 
     def reward_width(self, posterior: tuple[Posterior, ...], t: int) -> PerOutput:
         """Return beta_t of the reward, (trials, 1)."""
@@ -131,20 +130,19 @@ class FiniteModel:
         group, state = self.groups[block.group], posterior[block.group]
         half = weight_space.root_times_features(group.features, state)
         k = half @ xp.matrix_transpose(half[:, arms])
-        column = int(np.flatnonzero(block.outputs == output)[0])
-        beta = xp.abs(block.width(t, state.gain))[:, column : column + 1]
+        beta = xp.abs(block.width(t, state.gain))[:, block.outputs == output]
         return k, weight_space.variance(group.features, state), beta, group.regularisation
 
     def mean(self, posterior: tuple[Posterior, ...]) -> OutputsPerArm:
-        return self._in_order(self._per_group(weight_space.mean, posterior))
+        pairs = zip(self.groups, posterior, strict=True)
+        return self._in_order([weight_space.mean(group.features, state) for group, state in pairs])
 
     def std(self, posterior: tuple[Posterior, ...]) -> OutputsPerArm:
-        xp = namespace(posterior[0].root)
-        return self._per_output([xp.sqrt(var) for var in self._per_group(weight_space.variance, posterior)])
+        return self._per_output(weight_space.deviation, posterior)
 
     def covariance(self, posterior: tuple[Posterior, ...]) -> Floats:
         """Return k_t(x, x') of every output over all pairs of arms: (trials, 1 + m, n, n)."""
-        return self._per_output(self._per_group(weight_space.covariance, posterior))
+        return self._per_output(weight_space.covariance, posterior)
 
     def usable(self, posterior: tuple[Posterior, ...]) -> bool:
         """Return whether every mean is finite."""
@@ -153,47 +151,55 @@ class FiniteModel:
     def with_width_tables(self, rounds: int) -> "FiniteModel":
         """Return the model for rounds 1, ..., rounds, with tables in place of widths that are Python functions."""
         widths = [b.width.table(rounds) if isinstance(b.width, WidthFunction) else b.width for b in self.blocks]
-        pairs = zip(self.blocks, widths, strict=True)
-        return replace(self, blocks=[replace(block, width=width) for block, width in pairs])
+        return replace(self, blocks=[replace(b, width=width) for b, width in zip(self.blocks, widths, strict=True)])
 
     def by_output(self) -> list[tuple[Group, Exploration]]:
         """Return each output's group and exploration."""
         pairs = {i: (self.groups[b.group], b.exploration) for b in self.blocks for i in b.outputs}
         return [pairs[i] for i in range(len(pairs))]
 
-    def _per_group(
-        self, function: Callable[[Features, Posterior], Floats], posterior: tuple[Posterior, ...]
-    ) -> list[Floats]:
-        return [function(group.features, state) for group, state in zip(self.groups, posterior, strict=True)]
+    def beliefs(self, posterior: tuple[Posterior, ...], t: int) -> Iterator[tuple[Block, ArmBelief, Floats]]:
+        """Return each block, its belief, and beta_t (trials, outputs, 1)."""
+        for block in self.blocks:
+            state = posterior[block.group]
+            belief = ArmBelief(self.groups[block.group].features, state, block.members)
+            yield block, belief, block.width(t, state.gain)[:, :, None]
 
     def _in_order(self, parts: Sequence[OutputsPerArm]) -> OutputsPerArm:
         if len(parts) == 1:
             return parts[0]
         return namespace(parts[0]).concat(parts, axis=1)[:, self.order]
 
-    def _per_output(self, values: Sequence[Floats]) -> Floats:
-        """Repeat each group's value for each of its outputs, and sort them by number."""
-        pairs = zip(self.groups, values, strict=True)
-        repeated = [value for group, value in pairs for _ in group.outputs]
-        return namespace(values[0]).stack(repeated, axis=1)[:, self.order]
+    def _per_output(
+        self, function: Callable[[Features, Posterior], Floats], posterior: tuple[Posterior, ...]
+    ) -> Floats:
+        """Return a function of each group's posterior for each of its outputs, sorted by number."""
+        values: list[Floats] = []
+        for group, state in zip(self.groups, posterior, strict=True):
+            values += [function(group.features, state)] * len(group.outputs)
+        return namespace(values[0]).stack(values, axis=1)[:, self.order]
 
 
 def finite_model(
     arms: Floats, outputs: Sequence[Output], width: WidthRule, factors: Sequence[Features | Sequence[int]] | None
 ) -> FiniteModel:
     """Group the outputs by what they share, and factorise each kernel once."""
-    numbers = group_equal(range(len(outputs)), key=lambda i: outputs[i][:2])
-    kernels = group_equal(range(len(outputs)), key=lambda i: outputs[i].kernel)
-    made = _factorise([outputs[same[0]].kernel for same in kernels], arms, factors)
-    features_of = {i: phi for same, phi in zip(kernels, made, strict=True) for i in same}
-    groups = []
-    for same in numbers:
+    numbers = group_equal([output[:2] for output in outputs])
+    kernels = group_equal([output.kernel for output in outputs])
+    phis = _factorise([outputs[same[0]].kernel for same in kernels], arms, factors)
+    features_of = {i: phi for same, phi in zip(kernels, phis, strict=True) for i in same}
+    groups, parts = [], []
+    for i, same in enumerate(numbers):
         kernel, regularisation, *_ = outputs[same[0]]
+        phi = features_of[same[0]]
         # The class must say so itself: a subclass may need more.
-        weights_only = all(vars(type(outputs[i].exploration)).get("weights_only") is True for i in same)
-        groups.append(Group(np.array(same), kernel, features_of[same[0]], regularisation, weights_only))
+        weights_only = all(vars(type(outputs[j].exploration)).get("weights_only") is True for j in same)
+        groups.append(Group(np.array(same), kernel, phi, regularisation, weights_only))
+        for exploration, run in groupby(same, key=lambda j: outputs[j].exploration):
+            members = list(run)
+            parts.append((i, same.index(members[0]), np.array(members), exploration, exploration.draws(phi.rank)))
     noise = np.array([output.noise for output in outputs])
-    return FiniteModel(groups, _blocks(groups, outputs, width), np.argsort(np.concatenate(numbers)), made, noise)
+    return FiniteModel(groups, assign_draws(parts, width), np.argsort(np.concatenate(numbers)), phis, noise)
 
 
 def _factorise(kernels: list[Kernel], arms: Floats, given: Sequence[Features | Sequence[int]] | None) -> list[Features]:
@@ -208,44 +214,31 @@ def _factorise(kernels: list[Kernel], arms: Floats, given: Sequence[Features | S
     ]
 
 
-def _blocks(groups: list[Group], outputs: Sequence[Output], width: WidthRule) -> list[Block]:
+def assign_draws(parts: Iterable[Part], width: WidthRule) -> list[Block]:
+    """Return the blocks, which take the round's draws one after another."""
     blocks: list[Block] = []
     normal = uniform = 0  # draws assigned so far
-    for i, group in enumerate(groups):
-        first = 0
-        for exploration, run in groupby(group.outputs, key=lambda number: outputs[number].exploration):
-            members = np.array(list(run))
-            k, needs = len(members), DrawCount(*exploration.draws(group.features.rank))
-            block = Block(
-                group=i,
-                members=slice(first, first + k),
-                outputs=members,
-                width=width(members),
-                exploration=exploration,
-                needs=needs,
-                normal=slice(normal, normal + k * needs.normal),
-                uniform=slice(uniform, uniform + k * needs.uniform),
-            )
-            first, normal, uniform = block.members.stop, block.normal.stop, block.uniform.stop
-            blocks.append(block)
+    for group, first, outputs, exploration, needs in parts:
+        k, count = len(outputs), DrawCount(*needs)
+        ends = normal + k * count.normal, uniform + k * count.uniform
+        places = slice(first, first + k), slice(normal, ends[0]), slice(uniform, ends[1])
+        blocks.append(Block(group, outputs, width(outputs), exploration, count, *places))
+        normal, uniform = ends
     return blocks
 
 
-def group_equal(items: Iterable[int], key: Callable[[int], object]) -> list[list[int]]:
-    """Return the items in lists of equal key, in order of first appearance. Keys need only compare."""
-    groups: list[list[int]] = []
-    for item in items:
-        same = next((members for members in groups if _equal(key(members[0]), key(item))), None)
-        if same is None:
-            groups.append([item])
-        else:
-            same.append(item)
-    return groups
+def group_equal(keys: Sequence[object]) -> list[list[int]]:
+    """Return the numbers of equal keys, in order of first appearance. Keys need only compare."""
+    groups: dict[int, list[int]] = {}
+    for i, key in enumerate(keys):
+        first = next(j for j, other in enumerate(keys) if _equal(other, key))
+        groups.setdefault(first, []).append(i)
+    return list(groups.values())
 
 
 def _equal(a: object, b: object) -> bool:
     """Return whether two keys are equal; a user's kernel that cannot be compared equals only itself."""
     try:
-        return bool(a == b)
+        return a is b or bool(a == b)
     except ValueError:
-        return a is b
+        return False

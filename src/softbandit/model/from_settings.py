@@ -1,7 +1,8 @@
 """From a policy's settings to its model: every check, and the defaults."""
 
+import math
 from collections.abc import Callable, Sequence
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,7 +13,7 @@ from softbandit.backend.shapes import Floats
 from softbandit.backend.traced_fields import HostOnly, Traced
 from softbandit.domains.spaces import Domain
 from softbandit.errors import ArgumentError, Description, KernelError
-from softbandit.gp.kernels import Kernel, diagonal_limit
+from softbandit.gp.kernels import Kernel
 from softbandit.gp.pivoted_cholesky import Features
 from softbandit.model.continuous import ContinuousModel, continuous_model
 from softbandit.model.explorations import Exploration, as_exploration
@@ -62,7 +63,9 @@ def build_model(s: ModelSettings) -> FiniteModel | ContinuousModel:
     kernels = _kernels(s.kernel, s.cost_kernel, m, probes(s.arms))
     explorations = [as_exploration("explore", s.explore)]
     explorations += [as_exploration("explore_cost", s.explore if s.explore_cost is None else s.explore_cost)] * m
-    R = _noises(s.noise, s.cost_noise, m)
+    noise = validation.nonnegative("noise", s.noise)
+    cost_noise = noise if s.cost_noise is None else s.cost_noise
+    R = np.append(noise, validation.numbers_above("cost_noise", cost_noise, m, least=0.0, strict=False))
     default = np.maximum(R, 1e-6) ** 2 if s.calibrated else 1 + 2 / s.horizon
     given = default if s.regularisation is None else s.regularisation
     lambdas = validation.numbers_above("regularisation", given, 1 + m, least=0.0, strict=True)
@@ -73,10 +76,13 @@ def build_model(s: ModelSettings) -> FiniteModel | ContinuousModel:
     outputs = [Output(*output) for output in zip(kernels, lambdas.tolist(), explorations, R, strict=True)]
     if isinstance(s.arms, Domain):
         points = None if s.budget is None else validation.whole("budget", s.budget, least=2)
-        return _tried_on_space(continuous_model(s.arms, outputs, rule, points))
-    if s.budget is not None:
+        model: FiniteModel | ContinuousModel = continuous_model(s.arms, outputs, rule, points)
+    elif s.budget is None:
+        model = finite_model(s.arms, outputs, rule, s.factors)
+    else:
         raise ArgumentError.of("budget", "None, on finite arms", s.budget, "Their cost does not grow; leave it out.")
-    return _tried(finite_model(s.arms, outputs, rule, s.factors))
+    _try(model)
+    return model
 
 
 def norm_bounds(reward_bound: object, cost_bound: object, constraints: int) -> tuple[float, Floats]:
@@ -86,13 +92,6 @@ def norm_bounds(reward_bound: object, cost_bound: object, constraints: int) -> t
         raise ArgumentError.of("cost_bound", "a number above 0", None, remedy)
     G = validation.numbers_above("cost_bound", cost_bound if constraints else (), constraints, least=0.0, strict=True)
     return validation.positive("reward_bound", reward_bound), G
-
-
-def _noises(noise: object, cost_noise: object, constraints: int) -> Floats:
-    """Return R of the reward and of each cost."""
-    R = validation.nonnegative("noise", noise)
-    of_costs = R if cost_noise is None else cost_noise
-    return np.append(R, validation.numbers_above("cost_noise", of_costs, constraints, least=0.0, strict=False))
 
 
 def _kernels(kernel: object, cost_kernel: object, constraints: int, points: Floats) -> list[Kernel]:
@@ -106,9 +105,15 @@ def _kernels(kernel: object, cost_kernel: object, constraints: int, points: Floa
 
 
 def _checked(what: str, kernel: object, points: Floats) -> Kernel:
+    """Return a kernel with k(x, x) <= 1 at the points (the paper's Assumption 2)."""
     if not isinstance(kernel, Kernel):
         raise KernelError.of(what, "a Kernel", kernel, "For example sb.SquaredExponential(0.2).")
-    diagonal_limit(kernel, points)
+    diag = kernel.diag(points)
+    worst = int(diag.argmax())
+    if not diag[worst] <= 1 + 16 * math.ulp(1.0):
+        got = Description(f"{diag[worst]:.6g} at arm {worst}")
+        remedy = "Use kernel.rescaled(arms), and pass the norm bounds for the rescaled kernel."
+        raise KernelError.of("kernel", "k(x, x) <= 1 at every arm", got, remedy)
     return kernel
 
 
@@ -120,25 +125,20 @@ def probes(arms: Floats | Domain) -> Floats:
     return np.concatenate([arms.corners(), arms.at(rng.random((1024, arms.dimension)))])
 
 
-def _tried_on_space(model: ContinuousModel) -> ContinuousModel:
-    """Return the model after one estimate from the prior: what cannot work is refused now."""
+def _try(model: FiniteModel | ContinuousModel) -> None:
+    """Compute one estimate from the prior: an exploration that cannot work is refused now."""
     draws = next(draw(model.draws(), 0, [0], 0, 1, POLICY).rounds())
-    h = model.fields(model.prior(1), 1, draws)[0](model.space.corners()[:2])
-    if not np.isfinite(h).all():
-        raise ArgumentError.of("explore", "finite estimates", Description("NaN or infinity"), "Check its estimate.")
-    return model
-
-
-def _tried(model: FiniteModel) -> FiniteModel:
-    """Return the model after one estimate from the prior: an exploration that cannot work is refused now."""
-    draws = next(draw(model.draws(), 0, [0], 0, 1, POLICY).rounds())
-    arms = model.groups[0].features.diag.shape[0]
-    for block in model.blocks:
-        expected = (1, len(block.outputs), arms)
-        alone = replace(model, blocks=[block], order=np.arange(len(block.outputs)))
-        h = alone.estimate(model.prior(1), 1, draws)
+    if isinstance(model, ContinuousModel):
+        h = model.fields(model.prior(1), 1, draws)[0](model.space.corners()[:2])
+        estimates = [(block, h[block.outputs][None]) for block in model.blocks]
+        points = h.shape[1]
+    else:
+        beliefs = model.beliefs(model.prior(1), 1)
+        estimates = [(b, b.exploration.estimate(belief, beta, b.draws(draws))) for b, belief, beta in beliefs]
+        points = len(model.groups[0].features.diag)
+    for block, h in estimates:
+        expected = (1, len(block.outputs), points)
         if np.shape(h) != expected or not np.isfinite(h).all():
             got = Description(f"shape {np.shape(h)}" if np.shape(h) != expected else "NaN or infinity")
             remedy = f"Check {type(block.exploration).__name__}.estimate."
             raise ArgumentError.of("explore", f"finite estimates of shape {expected}", got, remedy)
-    return model

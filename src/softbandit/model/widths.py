@@ -69,14 +69,11 @@ class WidthFunction:
     outputs: Ints
 
     def __call__(self, t: int, gain: PerTrial) -> PerOutput:
-        return self._at(t)
-
-    def _at(self, t: int) -> PerOutput:
         return _signed(self.rule(t), self.sign)[None, self.outputs]
 
     def table(self, rounds: int) -> GivenWidth:
         """Return the widths of rounds 1, ..., rounds, for an engine that cannot call the function."""
-        return GivenWidth(np.concatenate([self._at(t) for t in range(1, rounds + 1)]))
+        return GivenWidth(np.concatenate([self(t, np.empty(0)) for t in range(1, rounds + 1)]))
 
 
 def width_rule(value: object, bound: Floats, noise: Floats, sign: Floats, confidence: float) -> WidthRule:

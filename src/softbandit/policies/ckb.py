@@ -13,7 +13,7 @@ from softbandit.backend.ties import best_arm
 from softbandit.backend.traced_fields import Traced
 from softbandit.backend.vocabulary import drop_single, namespace, restrict, weighted_sum
 from softbandit.domains.search import Objective, accuracy, maximise
-from softbandit.gp.exact import Anchored
+from softbandit.gp.anchored import Anchored
 from softbandit.model.continuous import Field, generator
 from softbandit.model.explorations import Exploration
 from softbandit.model.from_settings import PerConstraint

@@ -15,7 +15,8 @@ from softbandit.backend.random import DrawCount, Draws
 from softbandit.backend.shapes import ArmMask, Floats, PerCost, PerTrial
 from softbandit.domains.spaces import Domain
 from softbandit.errors import ArgumentError
-from softbandit.gp.exact import Anchored, Exact
+from softbandit.gp.anchored import Anchored
+from softbandit.gp.exact import Exact
 from softbandit.gp.fitting import Fit, fit
 from softbandit.gp.kernels import Kernel, Scaled
 from softbandit.model.explorations import Exploration
