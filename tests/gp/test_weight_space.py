@@ -74,6 +74,7 @@ def test_mean_and_covariance_equal_fifty_digit_arithmetic(kernel, X, prior):
     assert_close(weight_space.covariance(phi, last)[0], cov, 1e-9)
 
 
+@pytest.mark.slow
 @every_form
 @pytest.mark.parametrize("lam", [1.0001, 1e-3])
 @every_kernel

@@ -18,6 +18,7 @@ def test_the_published_optimum_is_feasible_and_has_its_value(name):
     assert np.all(np.greater_equal(function.at, function.lower) & np.less_equal(function.at, function.upper))
 
 
+@pytest.mark.slow
 @every_function
 def test_an_independent_optimiser_finds_the_published_optimum_and_none_better(name):
     """Sequential quadratic programming from random starts with whole numbers fixed; Ackley from near the origin."""
