@@ -2,10 +2,8 @@
 
 from softbandit import baselines, data, problems, theory
 from softbandit.agent import Agent, Decision, HorizonWarning
-from softbandit.backend.random import DrawCount, Draws
-from softbandit.backend.vocabulary import namespace
-from softbandit.domains.parameters import Categorical, Float, Integer, LogFloat
-from softbandit.domains.spaces import Box, Space
+from softbandit.backend import DrawCount, Draws, namespace
+from softbandit.domains import Box, Categorical, Float, Integer, LogFloat, Space
 from softbandit.errors import (
     ArgumentError,
     ChecksumError,
@@ -26,27 +24,15 @@ from softbandit.errors import (
     SoftbanditError,
     UnknownNameError,
 )
-from softbandit.gp.fitting import Fit, fit
-from softbandit.gp.kernels import Kernel, Linear, Matern, SquaredExponential, Tabular
-from softbandit.model.explorations import (
-    UCB,
-    Exploration,
-    Gaussian,
-    Greedy,
-    RandUCB,
-    Thompson,
-    TruncatedGaussian,
-    UniformDiscrete,
-)
-from softbandit.policies.ckb import CKB
-from softbandit.policies.doubling import Doubling
-from softbandit.policies.practical import Practical
+from softbandit.gp import Fit, Kernel, Linear, Matern, SquaredExponential, Tabular, fit
+from softbandit.model import UCB, Exploration, Gaussian, Greedy, RandUCB, Thompson, TruncatedGaussian, UniformDiscrete
+from softbandit.policies import CKB, Doubling, Practical
 from softbandit.simulation.engine_choice import EngineHint
 from softbandit.simulation.scores import score
 from softbandit.simulation.simulator import simulate
 from softbandit.simulation.sweeps import sweep
 from softbandit.simulation.trace import ComplaintWarning
-from softbandit.theory.optimum import randomized_optimum
+from softbandit.theory import randomized_optimum
 
 __version__ = "0.1.0"
 

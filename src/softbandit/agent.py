@@ -11,14 +11,11 @@ import numpy as np
 
 from softbandit import agent_file, validation
 from softbandit.agent_file import Arrays, Header
-from softbandit.backend.random import POLICY, Draws, draw
-from softbandit.backend.shapes import ArmMask, Floats
-from softbandit.backend.vocabulary import drop_single
-from softbandit.domains.spaces import Domain, Values
+from softbandit.backend import POLICY, ArmMask, Draws, Floats, draw, drop_single
+from softbandit.domains import Domain, Values
 from softbandit.errors import ArgumentError, DecisionError, Description, FeedbackError, FileError
-from softbandit.gp.pivoted_cholesky import Features
-from softbandit.policies.base import Choice, Policy, State, StepPolicy, Steps
-from softbandit.policies.ckb import CKB
+from softbandit.gp import Features
+from softbandit.policies import CKB, Choice, Policy, State, StepPolicy, Steps
 
 
 @dataclass(frozen=True, eq=False)

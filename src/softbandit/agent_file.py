@@ -24,8 +24,7 @@ from softbandit.domains import parameters, spaces
 from softbandit.errors import Description, FileError
 from softbandit.gp import kernel, kernels
 from softbandit.model import explorations
-from softbandit.policies import ckb, doubling, practical
-from softbandit.policies.base import StepPolicy
+from softbandit.policies import StepPolicy, ckb, doubling, practical
 
 FORMAT, VERSION = "softbandit agent", 2
 

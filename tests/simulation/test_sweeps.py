@@ -68,3 +68,10 @@ def test_bad_arguments_of_sweep_are_refused():
             sb.sweep(runs, **bad)
     with pytest.raises(sb.ArgumentError, match="at least one"):
         sb.sweep({})
+
+
+@pytest.mark.parametrize("options", [{"draws": "device"}, {"precision": "float32"}, {"engine": "jaxx"}], ids=str)
+def test_options_that_the_engine_does_not_have_are_refused_before_any_run(options):
+    problem = sb.problems.rkhs(arms=20, seed=1)
+    with pytest.raises(sb.ArgumentError, match=next(iter(options))):
+        sb.sweep({"a": (sb.CKB(**problem.settings(), horizon=2), problem)}, jobs=1, **options)

@@ -18,9 +18,7 @@ from softbandit.baselines.sgp_ucb import SGPUCB
 from softbandit.baselines.stageopt import StageOpt
 from softbandit.baselines.time_varying import TimeVarying
 from softbandit.errors import UnknownNameError
-from softbandit.policies.base import About, Policy
-from softbandit.policies.ckb import CKB
-from softbandit.policies.doubling import Doubling
+from softbandit.policies import CKB, About, Doubling, Policy
 from softbandit.validation import named
 
 __all__ = [

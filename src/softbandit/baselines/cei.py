@@ -3,11 +3,8 @@
 import math
 from dataclasses import dataclass
 
-from softbandit.backend.engine_operations import operations
-from softbandit.backend.random import Draws
-from softbandit.backend.shapes import ArmMask, PerArm
-from softbandit.backend.vocabulary import namespace, restrict
-from softbandit.policies.base import About, Choice, State, StepPolicy
+from softbandit.backend import ArmMask, Draws, PerArm, namespace, operations, restrict
+from softbandit.policies import About, Choice, State, StepPolicy
 
 TINY = 1e-300  # in place of a standard deviation of 0
 

@@ -2,12 +2,10 @@
 
 from dataclasses import dataclass
 
-from softbandit.backend.random import Draws
-from softbandit.backend.shapes import ArmMask, Bools
-from softbandit.backend.vocabulary import namespace
+from softbandit.backend import ArmMask, Bools, Draws, namespace
 from softbandit.baselines.feasible_best import feasible_or_least_violating
 from softbandit.errors import Description, InfeasibleError, SoftbanditError
-from softbandit.policies.base import About, Choice, State, StepPolicy
+from softbandit.policies import About, Choice, State, StepPolicy
 
 
 @dataclass(frozen=True, eq=False)

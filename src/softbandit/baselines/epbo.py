@@ -3,12 +3,9 @@
 from dataclasses import dataclass
 
 from softbandit import validation
-from softbandit.backend.shapes import OutputsPerArm, PerArm
-from softbandit.backend.traced_fields import Traced
-from softbandit.backend.vocabulary import namespace
+from softbandit.backend import OutputsPerArm, PerArm, Traced, namespace
 from softbandit.errors import ArgumentError
-from softbandit.policies.base import About, State, StepPolicy
-from softbandit.policies.dual import slater_margin
+from softbandit.policies import About, State, StepPolicy, slater_margin
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,7 +1,6 @@
 """The selection rule of policies that look for one feasible arm."""
 
-from softbandit.backend.shapes import ArmMask, OutputsPerArm, PerArm
-from softbandit.backend.vocabulary import namespace, restrict
+from softbandit.backend import ArmMask, OutputsPerArm, PerArm, namespace, restrict
 
 
 def feasible_or_least_violating(f: PerArm, g: OutputsPerArm, among: ArmMask | None) -> PerArm:

@@ -2,13 +2,13 @@
 
 from dataclasses import dataclass
 
-from softbandit.baselines.unconstrained import Unconstrained
-from softbandit.policies.base import About
+from softbandit.baselines.gp_ucb import GPUCB
+from softbandit.policies import About
 
 
 @dataclass(frozen=True, eq=False)
-class GPTS(Unconstrained):
-    """x_t = argmax f_t(x),  f_t ~ GP(mu, beta_t^2 k_t).
+class GPTS(GPUCB):
+    """x_t = argmax f_t(x),  f_t ~ GP(mu, beta_t^2 k_t): GP-UCB with another exploration.
 
     Chowdhury & Gopalan 2017, *On Kernelized Multi-armed Bandits*, Algorithm 2. Costs are
     neither modelled nor observed.

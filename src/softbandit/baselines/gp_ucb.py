@@ -2,21 +2,25 @@
 
 from dataclasses import dataclass
 
-from softbandit.baselines.unconstrained import Unconstrained
-from softbandit.policies.base import About
+from softbandit.backend import OutputsPerArm, PerArm
+from softbandit.policies import About, State, StepPolicy
 
 
 @dataclass(frozen=True, eq=False)
-class GPUCB(Unconstrained):
+class GPUCB(StepPolicy):
     """x_t = argmax mu(x) + beta_t sigma(x).
 
     Chowdhury & Gopalan 2017, *On Kernelized Multi-armed Bandits*, Algorithm 1. Costs are
     neither modelled nor observed.
     """
 
+    models_costs = False
     about = About(
         "the best upper confidence bound of the reward; costs are ignored",
         "Chowdhury & Gopalan 2017",
         "horizon",
         "regret O(gamma_T sqrt(T)) without constraints; none for the costs",
     )
+
+    def acquisition(self, state: State, f: PerArm, g: OutputsPerArm) -> PerArm:
+        return f

@@ -5,10 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from softbandit import validation
-from softbandit.backend.shapes import OutputsPerArm, PerArm, PerCost, PerTrial
-from softbandit.backend.traced_fields import Traced
-from softbandit.backend.vocabulary import namespace, weighted_sum
-from softbandit.policies.base import About, Choice, State, StepPolicy
+from softbandit.backend import OutputsPerArm, PerArm, PerCost, PerTrial, Traced, namespace, weighted_sum
+from softbandit.policies import About, Choice, State, StepPolicy
 
 
 @dataclass(frozen=True, eq=False)

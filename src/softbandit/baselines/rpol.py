@@ -2,9 +2,8 @@
 
 from dataclasses import dataclass
 
-from softbandit.backend.shapes import OutputsPerArm, PerArm, PerCost
-from softbandit.backend.vocabulary import namespace, weighted_sum
-from softbandit.policies.base import About, Choice, State, StepPolicy
+from softbandit.backend import OutputsPerArm, PerArm, PerCost, namespace, weighted_sum
+from softbandit.policies import About, Choice, State, StepPolicy
 
 
 @dataclass(frozen=True, eq=False)

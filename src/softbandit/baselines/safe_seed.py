@@ -6,11 +6,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from softbandit import validation
-from softbandit.backend.shapes import Bools
-from softbandit.backend.traced_fields import HostOnly, Traced
-from softbandit.backend.vocabulary import namespace
+from softbandit.backend import Bools, HostOnly, Traced, namespace
 from softbandit.errors import Description, SafeSeedError, SoftbanditError
-from softbandit.policies.base import State, StepPolicy
+from softbandit.policies import State, StepPolicy
 
 
 @dataclass(frozen=True, eq=False)

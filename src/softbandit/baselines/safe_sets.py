@@ -28,8 +28,8 @@ from softbandit.backend.traced_fields import HostOnly, Traced
 from softbandit.backend.vocabulary import namespace, restrict
 from softbandit.baselines.safe_seed import Seeded
 from softbandit.errors import ArgumentError
-from softbandit.gp.kernels import Kernel
-from softbandit.policies.base import Choice, State
+from softbandit.gp import Kernel
+from softbandit.policies import Choice, State
 
 BLOCK_NUMBERS = 2**22  # pairs held at a time, over all trials and constraints
 

@@ -2,10 +2,9 @@
 
 from dataclasses import dataclass
 
-from softbandit.backend.random import Draws
-from softbandit.backend.shapes import ArmMask
+from softbandit.backend import ArmMask, Draws
 from softbandit.baselines.safe_sets import SafePolicy
-from softbandit.policies.base import About, Choice, State
+from softbandit.policies import About, Choice, State
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,12 +3,10 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from softbandit.backend.random import Draws
-from softbandit.backend.shapes import ArmMask
-from softbandit.backend.traced_fields import HostOnly
+from softbandit.backend import ArmMask, Draws, HostOnly
 from softbandit.baselines.feasible_best import feasible_or_least_violating
-from softbandit.model.from_settings import PerConstraint
-from softbandit.policies.base import About, Choice, State, StepPolicy
+from softbandit.model import PerConstraint
+from softbandit.policies import About, Choice, State, StepPolicy
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,7 +14,7 @@ from softbandit.backend.traced_fields import HostOnly, Traced
 from softbandit.backend.vocabulary import namespace, restrict
 from softbandit.baselines.safe_seed import Seeded
 from softbandit.errors import ArgumentError, Description
-from softbandit.policies.base import About, Choice, State
+from softbandit.policies import About, Choice, State
 
 
 @dataclass(frozen=True, eq=False)

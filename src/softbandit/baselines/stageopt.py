@@ -3,13 +3,9 @@
 from dataclasses import dataclass, field
 
 from softbandit import validation
-from softbandit.backend.engine_operations import operations
-from softbandit.backend.random import Draws
-from softbandit.backend.shapes import ArmMask
-from softbandit.backend.traced_fields import HostOnly, Traced
-from softbandit.backend.vocabulary import namespace, restrict
+from softbandit.backend import ArmMask, Draws, HostOnly, Traced, namespace, operations, restrict
 from softbandit.baselines.safe_sets import SafePolicy
-from softbandit.policies.base import About, Choice, State
+from softbandit.policies import About, Choice, State
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,8 +4,7 @@ from dataclasses import dataclass, field
 
 from softbandit import validation
 from softbandit.errors import ArgumentError
-from softbandit.policies.base import About, Stage, WrappedPolicy
-from softbandit.policies.ckb import CKB
+from softbandit.policies import CKB, About, Stage, WrappedPolicy
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,7 +15,7 @@ from softbandit.experiments.figures import figure_path, overview
 from softbandit.simulation.scores import score
 from softbandit.simulation.simulator import simulate
 from softbandit.simulation.trace import Trace
-from softbandit.theory.optimum import randomized_optimum
+from softbandit.theory import randomized_optimum
 
 DEFAULT_POLICIES = ("ckb-ucb", "ckb-ts", "ckb-rand")
 

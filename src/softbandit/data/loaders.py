@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from softbandit.backend.shapes import Floats
+from softbandit.backend import Floats
 from softbandit.errors import DataError, Description
 
 MAT_HEADER = b"MATLAB 5.0 MAT-file"

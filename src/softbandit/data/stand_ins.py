@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from softbandit import validation
-from softbandit.backend.shapes import Bools, Floats
+from softbandit.backend import Bools, Floats
 from softbandit.data.loaders import Prices, Readings
 from softbandit.errors import MissingExtraError
 

@@ -18,7 +18,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from softbandit import validation
-from softbandit.backend.shapes import Floats
+from softbandit.backend import Floats
 from softbandit.errors import ArgumentError, Description
 
 

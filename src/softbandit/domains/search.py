@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from softbandit.backend.shapes import Floats
+from softbandit.backend import Floats
 from softbandit.domains.spaces import Domain
 
 ACCURACY = 0.01

@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from softbandit import validation
-from softbandit.backend.shapes import Bools, Floats
+from softbandit.backend import Bools, Floats
 from softbandit.domains.parameters import Categorical, Integer, Parameter
 from softbandit.errors import ArgumentError, Description, UnknownNameError
 

@@ -23,11 +23,9 @@ from softbandit.baselines import POLICIES, make
 from softbandit.baselines.safe_seed import Seeded
 from softbandit.errors import ArgumentError, Description, SafeSeedError, SoftbanditError
 from softbandit.experiments.spec import Settings
-from softbandit.model import explorations
-from softbandit.model.widths import checked_confidence
-from softbandit.policies.base import Policy
-from softbandit.policies.dual import dual_cap, inverse_step
-from softbandit.problems.problem import Problem
+from softbandit.model import checked_confidence, explorations
+from softbandit.policies import Policy, dual_cap, inverse_step
+from softbandit.problems import Problem
 
 LAWS = {
     "gaussian": explorations.Gaussian,

@@ -8,12 +8,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from softbandit.backend.shapes import Ints
+from softbandit.backend import Ints
 from softbandit.experiments.build import PROBLEM, build_policy, build_problem
 from softbandit.experiments.spec import Experiment, Settings
 from softbandit.experiments.tables import METRICS, Table, label
-from softbandit.policies.base import Policy
-from softbandit.problems.problem import Problem
+from softbandit.policies import Policy
+from softbandit.problems import Problem
 from softbandit.simulation.engine_choice import choose_engine
 from softbandit.simulation.scores import Scores, score
 from softbandit.simulation.simulator import simulate

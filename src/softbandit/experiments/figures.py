@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from softbandit.backend.shapes import Floats
+from softbandit.backend import Floats
 from softbandit.errors import ArgumentError, MissingExtraError
-from softbandit.problems.problem import Problem
+from softbandit.problems import Problem
 from softbandit.simulation.scores import score
 from softbandit.simulation.trace import Trace
-from softbandit.theory.optimum import randomized_optimum
+from softbandit.theory import randomized_optimum
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

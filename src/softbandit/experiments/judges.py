@@ -5,7 +5,7 @@ from typing import Concatenate, NamedTuple, ParamSpec
 
 import numpy as np
 
-from softbandit.backend.shapes import Floats
+from softbandit.backend import Floats
 from softbandit.experiments.statistics import Interval, curves, exponent, growth_interval, interval, readable, units
 from softbandit.experiments.tables import Table
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from softbandit.backend.shapes import Floats
+from softbandit.backend import Floats
 from softbandit.experiments.tables import Table
 
 LEVEL = 0.95

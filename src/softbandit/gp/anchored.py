@@ -13,7 +13,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from softbandit.backend.shapes import Floats
+from softbandit.backend import Floats
 from softbandit.gp.growing_cholesky import GrowingCholesky
 from softbandit.gp.kernel import Kernel
 

@@ -8,7 +8,7 @@ from typing import Self
 import numpy as np
 
 from softbandit import validation
-from softbandit.backend.shapes import Floats, Ints
+from softbandit.backend import Floats, Ints
 from softbandit.errors import Description, KernelError
 from softbandit.gp.kernel import Kernel, Product, Rate, Scaled, Sum
 from softbandit.gp.prior_samples import Path

@@ -9,9 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from softbandit.backend.shapes import Bools, Floats, Ints
-from softbandit.backend.traced_fields import HostOnly, Traced
-from softbandit.backend.vocabulary import namespace
+from softbandit.backend import Bools, Floats, HostOnly, Ints, Traced, namespace
 from softbandit.errors import Description, KernelError
 from softbandit.gp.kernel import Kernel
 

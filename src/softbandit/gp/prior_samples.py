@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from softbandit.backend.shapes import Floats
+from softbandit.backend import Floats
 
 FREQUENCIES = 512
 """M. The covariance of a path is within about 2 / sqrt(M) of k."""

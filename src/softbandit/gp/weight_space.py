@@ -18,8 +18,7 @@ from typing import NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
-from softbandit.backend.shapes import ArmIndex, Floats, OutputsPerArm, PerArm, PerOutput, PerTrial
-from softbandit.backend.vocabulary import at_arm, namespace
+from softbandit.backend import ArmIndex, Floats, OutputsPerArm, PerArm, PerOutput, PerTrial, at_arm, namespace
 from softbandit.gp.pivoted_cholesky import Features
 
 

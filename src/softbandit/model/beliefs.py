@@ -3,11 +3,9 @@
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from softbandit.backend.shapes import Floats, OutputsPerArm
+from softbandit.backend import Floats, OutputsPerArm
 from softbandit.errors import ArgumentError, Description
-from softbandit.gp import weight_space
-from softbandit.gp.pivoted_cholesky import Features
-from softbandit.gp.weight_space import ArmPosterior, Posterior
+from softbandit.gp import ArmPosterior, Features, Posterior, weight_space
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -18,15 +18,10 @@ from functools import partial
 
 import numpy as np
 
-from softbandit.backend.blas_threads import one_thread
-from softbandit.backend.random import DrawCount, Draws
-from softbandit.backend.shapes import Floats
-from softbandit.domains.spaces import Domain
+from softbandit.backend import DrawCount, Draws, Floats, one_thread
+from softbandit.domains import Domain
 from softbandit.errors import KernelError
-from softbandit.gp.anchored import Anchored
-from softbandit.gp.exact import Exact
-from softbandit.gp.nystrom import Budgeted
-from softbandit.gp.prior_samples import Path
+from softbandit.gp import Anchored, Budgeted, Exact, Path
 from softbandit.model.beliefs import PointBelief
 from softbandit.model.explorations import UCB, Exploration, Greedy, RandUCB, Thompson
 from softbandit.model.finite import Block, Output, Part, assign_draws, group_equal

@@ -20,9 +20,7 @@ from typing import ClassVar, Protocol, runtime_checkable
 import numpy as np
 
 from softbandit import validation
-from softbandit.backend.random import DrawCount, Draws
-from softbandit.backend.shapes import Floats, OutputsPerArm
-from softbandit.backend.vocabulary import namespace
+from softbandit.backend import DrawCount, Draws, Floats, OutputsPerArm, namespace
 from softbandit.errors import ArgumentError
 from softbandit.model.beliefs import Belief
 

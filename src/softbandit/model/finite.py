@@ -17,10 +17,7 @@ from softbandit.backend.shapes import ArmIndex, Floats, Ints, OutputsPerArm, Per
 from softbandit.backend.traced_fields import HostOnly, Traced
 from softbandit.backend.vocabulary import namespace
 from softbandit.errors import ArgumentError
-from softbandit.gp import weight_space
-from softbandit.gp.kernels import Kernel
-from softbandit.gp.pivoted_cholesky import Features, features
-from softbandit.gp.weight_space import Posterior
+from softbandit.gp import Features, Kernel, Posterior, features, weight_space
 from softbandit.model.beliefs import ArmBelief
 from softbandit.model.explorations import Exploration
 from softbandit.model.widths import Width, WidthFunction, WidthRule

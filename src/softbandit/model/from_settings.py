@@ -8,13 +8,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from softbandit import validation
-from softbandit.backend.random import POLICY, draw
-from softbandit.backend.shapes import Floats
-from softbandit.backend.traced_fields import HostOnly, Traced
-from softbandit.domains.spaces import Domain
+from softbandit.backend import POLICY, Floats, HostOnly, Traced, draw
+from softbandit.domains import Domain
 from softbandit.errors import ArgumentError, Description, KernelError
-from softbandit.gp.kernels import Kernel
-from softbandit.gp.pivoted_cholesky import Features
+from softbandit.gp import Features, Kernel
 from softbandit.model.continuous import ContinuousModel, continuous_model
 from softbandit.model.explorations import Exploration, as_exploration
 from softbandit.model.finite import FiniteModel, Output, finite_model

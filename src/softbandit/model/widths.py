@@ -11,9 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from softbandit import validation
-from softbandit.backend.shapes import Floats, Ints, PerOutput, PerTrial
-from softbandit.backend.traced_fields import Traced
-from softbandit.backend.vocabulary import namespace
+from softbandit.backend import Floats, Ints, PerOutput, PerTrial, Traced, namespace
 from softbandit.errors import ArgumentError, UnknownNameError
 
 

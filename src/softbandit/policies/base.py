@@ -18,10 +18,9 @@ from softbandit.backend.shapes import ArmIndex, ArmMask, Bools, Floats, OutputsP
 from softbandit.backend.ties import best_arm
 from softbandit.backend.traced_fields import HostOnly, Traced
 from softbandit.backend.vocabulary import at_arm, namespace, restrict
-from softbandit.domains.spaces import FINITE_LIMIT, Domain, Space
+from softbandit.domains import FINITE_LIMIT, Domain, Space
 from softbandit.errors import ArgumentError, SoftbanditError
-from softbandit.model.finite import FiniteModel
-from softbandit.model.from_settings import ModelSettings, build_model, norm_bounds
+from softbandit.model import FiniteModel, ModelSettings, build_model, norm_bounds
 
 if TYPE_CHECKING:
     from softbandit.theory.policy_ledger import Guarantees, Truth

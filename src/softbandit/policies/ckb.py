@@ -12,11 +12,9 @@ from softbandit.backend.shapes import ArmIndex, ArmMask, Floats, OutputsPerArm, 
 from softbandit.backend.ties import best_arm
 from softbandit.backend.traced_fields import Traced
 from softbandit.backend.vocabulary import drop_single, namespace, restrict, weighted_sum
-from softbandit.domains.search import Objective, accuracy, maximise
-from softbandit.gp.anchored import Anchored
-from softbandit.model.continuous import Field, generator
-from softbandit.model.explorations import Exploration
-from softbandit.model.from_settings import PerConstraint
+from softbandit.domains import Objective, accuracy, maximise
+from softbandit.gp import Anchored
+from softbandit.model import Exploration, Field, PerConstraint, generator
 from softbandit.policies.base import About, Choice, State, StepPolicy
 from softbandit.policies.dual import Dual, checked_slack, dual_cap, dual_rule, inverse_step
 

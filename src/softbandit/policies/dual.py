@@ -10,9 +10,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from softbandit import validation
-from softbandit.backend.shapes import Floats, PerCost
-from softbandit.backend.traced_fields import Traced
-from softbandit.backend.vocabulary import namespace
+from softbandit.backend import Floats, PerCost, Traced, namespace
 from softbandit.errors import ArgumentError
 
 

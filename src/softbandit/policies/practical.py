@@ -11,16 +11,11 @@ from typing import Any, cast
 import numpy as np
 
 from softbandit import validation
-from softbandit.backend.random import DrawCount, Draws
-from softbandit.backend.shapes import ArmMask, Floats, PerCost, PerTrial
-from softbandit.domains.spaces import Domain
+from softbandit.backend import ArmMask, DrawCount, Draws, Floats, PerCost, PerTrial
+from softbandit.domains import Domain
 from softbandit.errors import ArgumentError
-from softbandit.gp.anchored import Anchored
-from softbandit.gp.exact import Exact
-from softbandit.gp.fitting import Fit, fit
-from softbandit.gp.kernels import Kernel, Scaled
-from softbandit.model.explorations import Exploration
-from softbandit.model.from_settings import probes
+from softbandit.gp import Anchored, Exact, Fit, Kernel, Scaled, fit
+from softbandit.model import Exploration, probes
 from softbandit.policies.base import About, Choice, State, Steps
 from softbandit.policies.ckb import CKB
 from softbandit.policies.dual import slater_margin

@@ -16,15 +16,13 @@ import math
 import numpy as np
 
 from softbandit import validation
-from softbandit.backend.shapes import Floats
+from softbandit.backend import Floats
 from softbandit.errors import ArgumentError, Description, InfeasibleError
-from softbandit.gp.kernels import Matern
-from softbandit.gp.pivoted_cholesky import features
+from softbandit.gp import Matern, features
 from softbandit.problems.noise import ResampledNoise
 from softbandit.problems.problem import Problem
 from softbandit.problems.queueing import late_share
-from softbandit.theory.assumptions import norm_on_arms
-from softbandit.theory.optimum import largest_margin
+from softbandit.theory import largest_margin, norm_on_arms
 
 REPLICAS = range(2, 10)
 CORES = (1.0, 1.5, 2.0, 3.0)  # per replica

@@ -5,10 +5,10 @@ from os import PathLike
 import numpy as np
 
 from softbandit import validation
-from softbandit.backend.shapes import Floats
+from softbandit.backend import Floats
 from softbandit.data import SENSORS, STOCKS, Origin
 from softbandit.errors import DataError, Description, InfeasibleError
-from softbandit.gp.kernels import Tabular
+from softbandit.gp import Tabular
 from softbandit.problems.noise import ResampledNoise
 from softbandit.problems.problem import Problem
 

@@ -14,10 +14,7 @@ from typing import cast
 import numpy as np
 
 from softbandit import validation
-from softbandit.backend.random import DrawCount, Draws
-from softbandit.backend.shapes import ArmIndex, Floats, PerOutput
-from softbandit.backend.traced_fields import Traced
-from softbandit.backend.vocabulary import namespace
+from softbandit.backend import ArmIndex, DrawCount, Draws, Floats, PerOutput, Traced, namespace
 from softbandit.errors import ArgumentError, Description
 
 

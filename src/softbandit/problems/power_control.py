@@ -7,13 +7,12 @@ which of several equally likely states it is in.
 import numpy as np
 
 from softbandit import validation
-from softbandit.backend.shapes import Floats
+from softbandit.backend import Floats
 from softbandit.errors import ArgumentError
-from softbandit.gp.kernels import Matern
-from softbandit.gp.pivoted_cholesky import features
+from softbandit.gp import Matern, features
 from softbandit.problems.noise import Noise, as_noise
 from softbandit.problems.problem import Problem
-from softbandit.theory.assumptions import norm_on_arms
+from softbandit.theory import norm_on_arms
 
 KERNEL = Matern(0.5, nu=1.5)
 

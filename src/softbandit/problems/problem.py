@@ -14,8 +14,8 @@ from softbandit.backend.shapes import ArmIndex, ArmMask, Floats, Ints, PerCost, 
 from softbandit.backend.traced_fields import HostOnly, Traced
 from softbandit.backend.vocabulary import drop_single, namespace
 from softbandit.errors import ArgumentError, Description
-from softbandit.gp.kernels import Kernel
-from softbandit.policies.dual import slater_margin
+from softbandit.gp import Kernel
+from softbandit.policies import slater_margin
 from softbandit.problems.noise import GaussianNoise, Noise, ResampledNoise
 from softbandit.theory.optimum import functions
 

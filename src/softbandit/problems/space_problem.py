@@ -8,13 +8,10 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from softbandit import validation
-from softbandit.backend.random import DrawCount, Draws
-from softbandit.backend.shapes import Floats, PerCost, PerTrial
-from softbandit.backend.vocabulary import drop_single
-from softbandit.domains.search import Objective, maximise
-from softbandit.domains.spaces import Domain
+from softbandit.backend import DrawCount, Draws, Floats, PerCost, PerTrial, drop_single
+from softbandit.domains import Domain, Objective, maximise
 from softbandit.errors import ArgumentError, Description
-from softbandit.gp.kernels import Kernel
+from softbandit.gp import Kernel
 from softbandit.problems.noise import GaussianNoise, Noise, ResampledNoise
 from softbandit.problems.problem import BaseProblem, Problem
 from softbandit.theory.optimum import best_arm, optimal_dual, randomized_optimum

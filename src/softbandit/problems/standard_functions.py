@@ -13,13 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from softbandit import validation
-from softbandit.backend.shapes import Floats
-from softbandit.backend.vocabulary import drop_single
-from softbandit.domains.parameters import Float, Integer
-from softbandit.domains.spaces import Box, Domain, Space
-from softbandit.gp.kernels import Matern
+from softbandit.backend import Floats, drop_single
+from softbandit.domains import Box, Domain, Float, Integer, Space
+from softbandit.gp import Matern
 from softbandit.problems.space_problem import SpaceProblem
-from softbandit.theory.optimum import largest_margin
+from softbandit.theory import largest_margin
 
 SAMPLE = 4096  # points from which the units are computed
 

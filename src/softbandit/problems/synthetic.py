@@ -5,15 +5,14 @@ from collections.abc import Callable
 import numpy as np
 
 from softbandit import validation
-from softbandit.backend.shapes import Floats
-from softbandit.backend.vocabulary import drop_single
-from softbandit.domains.spaces import Box, Domain
+from softbandit.backend import Floats, drop_single
+from softbandit.domains import Box, Domain
 from softbandit.errors import Description, InfeasibleError
-from softbandit.gp.kernels import Kernel, SquaredExponential
+from softbandit.gp import Kernel, SquaredExponential
 from softbandit.problems.noise import Noise, as_noise
 from softbandit.problems.problem import Problem
 from softbandit.problems.space_problem import SpaceProblem
-from softbandit.theory.optimum import largest_margin
+from softbandit.theory import largest_margin
 
 Draw = tuple[tuple[Floats, Floats], float]  # two arrays that define the functions, and their Slater margin
 LEAST_SLATER = 0.1

@@ -7,9 +7,8 @@ from typing import Any
 
 from softbandit import validation
 from softbandit.errors import ArgumentError, MissingExtraError
-from softbandit.policies.base import StepPolicy, Steps
-from softbandit.problems.problem import Problem
-from softbandit.problems.space_problem import SpaceProblem
+from softbandit.policies import StepPolicy, Steps
+from softbandit.problems import Problem, SpaceProblem
 from softbandit.simulation.numpy_engine import NumpyEngine
 from softbandit.simulation.rounds import COLUMNS, Engine, Options
 

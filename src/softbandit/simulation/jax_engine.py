@@ -17,13 +17,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from softbandit.backend import device_random
-from softbandit.backend.random import DrawCount, Draws, draw
-from softbandit.backend.shapes import Floats, Words
-from softbandit.backend.traced_fields import Form, join, split
+from softbandit.backend import DrawCount, Draws, Floats, Form, Words, device_random, draw, join, split
 from softbandit.errors import Description, DeviceError
-from softbandit.policies.base import Stage, State, StepPolicy
-from softbandit.problems.problem import Problem
+from softbandit.policies import Stage, State, StepPolicy
+from softbandit.problems import Problem
 from softbandit.simulation.rounds import Columns, Options, play_round
 
 UNROLL = 4  # rounds per iteration on an accelerator, where rounds are short: it saves a fifth

@@ -2,11 +2,9 @@
 
 import numpy as np
 
-from softbandit.backend.random import POLICY, PROBLEM, draw
-from softbandit.backend.shapes import Words
-from softbandit.policies.base import Stage, State, Steps
-from softbandit.problems.problem import Problem
-from softbandit.problems.space_problem import SpaceProblem
+from softbandit.backend import POLICY, PROBLEM, Words, draw
+from softbandit.policies import Stage, State, Steps
+from softbandit.problems import Problem, SpaceProblem
 from softbandit.simulation.rounds import Columns, Options, play_round
 
 MALLOC_HINT = 2**22 - 2**10  # numbers: just below 32 MB, the largest size from which glibc adapts

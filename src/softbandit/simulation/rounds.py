@@ -4,11 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
-from softbandit.backend.random import Draws
-from softbandit.backend.shapes import ArmIndex, Bools, Floats, PerCost, PerTrial, Words
-from softbandit.policies.base import Stage, State, Steps
-from softbandit.problems.problem import Problem
-from softbandit.problems.space_problem import SpaceProblem
+from softbandit.backend import ArmIndex, Bools, Draws, Floats, PerCost, PerTrial, Words
+from softbandit.policies import Stage, State, Steps
+from softbandit.problems import Problem, SpaceProblem
 
 COLUMNS = ("rewards", "costs", "dual", "reward_estimates", "cost_estimates")
 """What can be kept of a round besides the arms."""

@@ -18,11 +18,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from softbandit.backend.random import WORDS_PER_BLOCK
-from softbandit.backend.shapes import Words
-from softbandit.policies.base import Policy, Stage, StepPolicy, Steps
-from softbandit.problems.problem import Problem
-from softbandit.problems.space_problem import SpaceProblem
+from softbandit.backend import WORDS_PER_BLOCK, Words
+from softbandit.policies import Policy, Stage, StepPolicy, Steps
+from softbandit.problems import Problem, SpaceProblem
 from softbandit.simulation.engine_choice import entries, make_engine, runs_on_host
 from softbandit.simulation.rounds import Engine, Options, Played
 

@@ -5,10 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from softbandit.backend.shapes import Floats
-from softbandit.backend.vocabulary import drop_single
+from softbandit.backend import Floats, drop_single
 from softbandit.errors import ArgumentError, Description
-from softbandit.problems.problem import Problem
+from softbandit.problems import Problem
 from softbandit.problems.space_problem import SpaceProblem, optimum_on
 from softbandit.simulation.trace import Trace
 from softbandit.theory.optimum import best_arm, randomized_optimum

@@ -6,11 +6,10 @@ import numpy as np
 
 from softbandit import validation
 from softbandit.baselines.safe_seed import Seeded
-from softbandit.domains.spaces import Domain
+from softbandit.domains import Domain
 from softbandit.errors import ArgumentError, Description, SafeSeedError
-from softbandit.policies.base import Policy
-from softbandit.problems.problem import Problem
-from softbandit.problems.space_problem import SpaceProblem
+from softbandit.policies import Policy
+from softbandit.problems import Problem, SpaceProblem
 from softbandit.simulation.engine_choice import check_options, choose_engine
 from softbandit.simulation.rounds import COLUMNS, Options
 from softbandit.simulation.schedule import blocks_of_trials, play_all

@@ -10,9 +10,10 @@ import numpy as np
 
 from softbandit import validation
 from softbandit.errors import ArgumentError
-from softbandit.policies.base import Policy
-from softbandit.problems.problem import Problem
-from softbandit.simulation.engine_choice import choose_engine
+from softbandit.policies import Policy
+from softbandit.problems import Problem
+from softbandit.simulation.engine_choice import check_options, choose_engine
+from softbandit.simulation.rounds import Options
 from softbandit.simulation.schedule import cores
 from softbandit.simulation.simulator import round_count, simulate, trial_numbers
 from softbandit.simulation.trace import Trace
@@ -60,6 +61,7 @@ def sweep(
     (4, 20)
     """
     connection(backend)
+    check_options(engine, Options(0, (), options.get("draws", "host"), options.get("precision", "float64")))
     if not runs:
         raise ArgumentError.of("runs", "at least one", dict(runs), "Pass {label: (policy, problem)}.")
     processes = validation.whole("jobs", cores() if jobs is None else jobs, least=1)

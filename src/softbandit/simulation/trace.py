@@ -8,10 +8,9 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from softbandit.backend.vocabulary import drop_single
-from softbandit.policies.base import Policy
-from softbandit.problems.problem import Problem
-from softbandit.problems.space_problem import SpaceProblem
+from softbandit.backend import drop_single
+from softbandit.policies import Policy
+from softbandit.problems import Problem, SpaceProblem
 from softbandit.simulation.rounds import COLUMNS, Played
 
 Column: TypeAlias = Any

@@ -17,16 +17,9 @@ Result = TypeVar("Result")
 
 RETRIES = 3  # of lost tasks
 WAIT = 10  # seconds for a cluster to answer
-LOST = {
-    "TerminatedWorkerError",
-    "BrokenProcessPool",
-    "KilledWorker",
-    "CommClosedError",
-    "RayActorError",
-    "WorkerCrashedError",
-    "NodeDiedError",
-    "OutOfMemoryError",
-}
+LOST = {"TerminatedWorkerError", "BrokenProcessPool"}  # joblib
+LOST |= {"KilledWorker", "CommClosedError"}  # Dask
+LOST |= {"RayActorError", "WorkerCrashedError", "NodeDiedError", "OutOfMemoryError"}  # Ray
 """Names of the errors that joblib, Dask and Ray raise if a worker is lost: none of them need be installed."""
 
 

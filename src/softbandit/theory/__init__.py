@@ -3,7 +3,7 @@
 `guarantees(policy, problem)` puts them together; these are the parts.
 """
 
-from softbandit.gp.pivoted_cholesky import Features, features
+from softbandit.gp import Features, features
 from softbandit.theory.assumptions import Row, norm_on_arms
 from softbandit.theory.bounds import Bound, Setting, Slack, cancelling_slack, theorem_1, theorem_2
 from softbandit.theory.certificates import Condition, certify

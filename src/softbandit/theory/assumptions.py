@@ -6,10 +6,10 @@ from typing import Protocol
 
 import numpy as np
 
-from softbandit.backend.shapes import Floats
-from softbandit.gp.pivoted_cholesky import Features
-from softbandit.model.explorations import NAMES, Exploration
-from softbandit.policies.ckb import CKB
+from softbandit.backend import Floats
+from softbandit.gp import Features
+from softbandit.model import NAMES, Exploration
+from softbandit.policies import CKB
 from softbandit.theory.optimum import largest_margin
 
 GIVEN, VERIFIED, VIOLATED, UNKNOWN = "given", "verified", "violated", "unknown"

@@ -15,10 +15,10 @@ from typing import NamedTuple
 import numpy as np
 
 from softbandit import validation
-from softbandit.backend.shapes import Floats
+from softbandit.backend import Floats
 from softbandit.errors import ArgumentError
-from softbandit.model.widths import checked_confidence
-from softbandit.policies.dual import checked_slack, slater_margin
+from softbandit.model import checked_confidence
+from softbandit.policies import checked_slack, slater_margin
 from softbandit.theory.certificates import SATISFIED, Condition
 
 

@@ -18,9 +18,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from softbandit.backend.shapes import Floats
+from softbandit.backend import Floats
 from softbandit.errors import ArgumentError
-from softbandit.model.explorations import Exploration
+from softbandit.model import Exploration
 from softbandit.theory.deviation import USABLE, Law, Trial, law
 
 SATISFIED, FAILED, OPEN = "satisfied", "not satisfied", "not decided"

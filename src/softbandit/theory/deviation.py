@@ -7,14 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from softbandit.backend.random import POLICY, DrawCount, Draws, draw
-from softbandit.backend.shapes import Floats, Ints
-from softbandit.gp import weight_space
-from softbandit.gp.pivoted_cholesky import Features
-from softbandit.gp.weight_space import ArmPosterior
-from softbandit.model import explorations
-from softbandit.model.beliefs import ArmBelief
-from softbandit.model.explorations import Exploration
+from softbandit.backend import POLICY, DrawCount, Draws, Floats, Ints, draw
+from softbandit.gp import ArmPosterior, Features, weight_space
+from softbandit.model import ArmBelief, Exploration, explorations
 
 USABLE = 1e-3  # a sampled p_3 below this counts as a failure: the bound would be a thousand times larger
 ROUNDING = 1e-9  # equality counts as optimism

@@ -11,11 +11,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from softbandit import validation
-from softbandit.backend.shapes import Floats, Ints
+from softbandit.backend import Floats, Ints
 from softbandit.errors import ArgumentError
-from softbandit.gp import weight_space
-from softbandit.gp.kernel import Kernel, Rate
-from softbandit.gp.pivoted_cholesky import Features
+from softbandit.gp import Features, Kernel, Rate, weight_space
 
 SUBMODULAR = 1 - math.exp(-1)  # the greedy choice has at least this share of the maximum
 

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from softbandit import validation
-from softbandit.backend.shapes import Floats
+from softbandit.backend import Floats
 from softbandit.errors import ArgumentError, Description, InfeasibleError
 
 

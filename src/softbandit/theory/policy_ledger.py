@@ -7,14 +7,11 @@ from dataclasses import replace
 import numpy as np
 
 from softbandit import validation
-from softbandit.backend.shapes import Floats
+from softbandit.backend import Floats
 from softbandit.errors import ArgumentError, Description
-from softbandit.gp.prior_samples import FREQUENCIES
-from softbandit.model.explorations import UCB, Thompson
-from softbandit.policies.base import Policy
-from softbandit.policies.ckb import CKB
-from softbandit.policies.doubling import Doubling
-from softbandit.policies.practical import Practical
+from softbandit.gp import FREQUENCIES
+from softbandit.model import UCB, Thompson
+from softbandit.policies import CKB, Doubling, Policy, Practical
 from softbandit.theory import assumptions
 from softbandit.theory.assumptions import UNKNOWN, VERIFIED, VIOLATED, Row, Truth, explorations
 from softbandit.theory.bounds import Bound, Setting, theorem_1, theorem_2
