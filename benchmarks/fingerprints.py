@@ -95,10 +95,10 @@ def space_rows():
         "speed reducer": sb.problems.standard("speed-reducer"),
     }
     for problem_name, problem in boxes.items():
-        told = {**problem.settings(), "horizon": 30}
-        policies = {explore: sb.CKB(**told, explore=explore) for explore in ("ucb", "ts", "rand", "greedy")}
-        policies["budget"] = sb.CKB(**told, budget=8)
-        policies["other cost kernel"] = sb.CKB(**told, cost_kernel=0.5 * sb.Matern(0.5) + 0.5 * sb.Matern(1.0))
+        settings = {**problem.settings(), "horizon": 30}
+        policies = {explore: sb.CKB(**settings, explore=explore) for explore in ("ucb", "ts", "rand", "greedy")}
+        policies["budget"] = sb.CKB(**settings, budget=8)
+        policies["other cost kernel"] = sb.CKB(**settings, cost_kernel=0.5 * sb.Matern(0.5) + 0.5 * sb.Matern(1.0))
         policies["practical"] = sb.Practical(problem.arms, problem.kernel, horizon=30, constraints=problem.constraints)
         for name, policy in policies.items():
             yield f"{problem_name} | {name} | numpy", run(policy, problem, "numpy")

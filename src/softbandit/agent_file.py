@@ -46,7 +46,7 @@ Arrays: TypeAlias = dict[str, Array]
 
 
 class Header(NamedTuple):
-    """What a file holds besides arrays."""
+    """The part of a file that is not arrays."""
 
     seed: int
     round: int

@@ -15,7 +15,8 @@ SoftbanditError
 """
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Self
 
 
@@ -108,9 +109,17 @@ class DeviceError(SoftbanditError, RuntimeError):
 class MissingExtraError(SoftbanditError, ImportError):
     """An optional package that is not installed."""
 
-    @classmethod
-    def of_extra(cls, package: str, extra: str) -> Self:
-        return cls(f"{package} is not installed. Install it with: pip install 'softbandit[{extra}]'")
+
+@contextmanager
+def needs_extra(package: str, extra: str) -> Iterator[None]:
+    """Turn a failed import of an optional package into an error that says how to install it."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if str(error.name).partition(".")[0] != package:
+            raise
+        message = f"{package} is not installed. Install it with: pip install 'softbandit[{extra}]'"
+        raise MissingExtraError(message) from None
 
 
 def _short(value: object) -> str:

@@ -9,8 +9,7 @@ from softbandit.backend.engine_operations import operations
 from softbandit.backend.shapes import ArmIndex, ArmMask, PerArm, PerTrial
 from softbandit.backend.vocabulary import at_arm, namespace, row_numbers
 
-TIE = 1e-12
-"""Values this close to the maximum, relative to the terms they are sums of, tie with it."""
+TIE = 1e-12  # values this close to the maximum, relative to the terms they are sums of, tie with it
 
 
 def best_arm(z: PerArm, uniform: PerTrial | None, scale: Callable[[ArmIndex], PerTrial] | None = None) -> ArmIndex:

@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from softbandit.baselines.cei import ConstrainedEI
@@ -40,10 +41,6 @@ __all__ = [
 ]
 
 
-def _ckb(explore: str) -> Callable[..., Policy]:
-    return lambda **settings: CKB(explore=explore, **settings)
-
-
 def _time_varying(every: int | None = None, **settings: Any) -> Policy:
     policy = CKB(**settings)
     return TimeVarying(policy, every=policy.horizon // 10 or 1 if every is None else every)
@@ -51,9 +48,9 @@ def _time_varying(every: int | None = None, **settings: Any) -> Policy:
 
 POLICIES: dict[str, tuple[Callable[..., Policy], About]] = {
     "ckb": (CKB, CKB.about),
-    "ckb-ucb": (_ckb("ucb"), CKB.about),
-    "ckb-ts": (_ckb("ts"), CKB.about),
-    "ckb-rand": (_ckb("rand"), CKB.about),
+    "ckb-ucb": (partial(CKB, explore="ucb"), CKB.about),
+    "ckb-ts": (partial(CKB, explore="ts"), CKB.about),
+    "ckb-rand": (partial(CKB, explore="rand"), CKB.about),
     "ckb-doubling": (lambda **settings: Doubling(CKB(**settings)), Doubling.about),
     "ckb-time-varying": (_time_varying, TimeVarying.about),
     "safeopt": (SafeOpt, SafeOpt.about),

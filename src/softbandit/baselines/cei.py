@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass
 
-from softbandit.backend import ArmMask, Draws, PerArm, namespace, operations, restrict
+from softbandit.backend import ArmMask, Draws, namespace, operations, restrict
 from softbandit.policies import About, Choice, State, StepPolicy
 
 TINY = 1e-300  # in place of a standard deviation of 0
@@ -43,12 +43,9 @@ class ConstrainedEI(StepPolicy):
         known = incumbent > -float("inf")
         gain = xp.where(known, mu_f - xp.where(known, incumbent, 0.0), 0.0)
         z = gain / xp.where(sigma_f == 0, 1.0, sigma_f)
-        ei = xp.where(sigma_f == 0, xp.maximum(gain, 0.0), gain * ops.normal_cdf(z) + sigma_f * _normal_pdf(z))
+        pdf = xp.exp(-0.5 * z * z) / math.sqrt(2 * math.pi)
+        ei = xp.where(sigma_f == 0, xp.maximum(gain, 0.0), gain * ops.normal_cdf(z) + sigma_f * pdf)
         odds = -mu_g / xp.where(sigma_g == 0, TINY, sigma_g)
         chance = xp.sum(ops.log_normal_cdf(odds), axis=1)  # ln prod_i P(g_i <= 0): the product may underflow
         merit = xp.where(known, ei * xp.exp(chance), chance)
         return self._choice(self._best(restrict(merit, among), draws), mu_f, mu_g)  # x_t
-
-
-def _normal_pdf(x: PerArm) -> PerArm:
-    return namespace(x).exp(-0.5 * x * x) / math.sqrt(2 * math.pi)

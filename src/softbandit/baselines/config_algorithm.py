@@ -10,7 +10,7 @@ from softbandit.policies import About, Choice, State, StepPolicy
 
 @dataclass(frozen=True, eq=False)
 class CONFIG(StepPolicy):
-    """With u_f, l_i the optimistic bounds:
+    """Optimistic bounds u_f, l_i:
 
     x_t = argmax u_f(x)  subject to  l_i(x) <= 0 for every i.
 

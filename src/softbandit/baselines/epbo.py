@@ -10,7 +10,7 @@ from softbandit.policies import About, State, StepPolicy, slater_margin
 
 @dataclass(frozen=True, eq=False)
 class EPBO(StepPolicy):
-    """With u_f, l_i the optimistic bounds:
+    """Optimistic bounds u_f, l_i:
 
     x_t = argmax u_f(x) - rho sum_i [l_i(x)]_+
 

@@ -9,7 +9,7 @@ from softbandit.policies import About, Choice, State, StepPolicy
 
 @dataclass(frozen=True, eq=False)
 class PDCBO(StepPolicy):
-    """With u_f, l_i the optimistic bounds, lambda_i(1) = 0, and z_t the context of the round:
+    """Optimistic bounds u_f, l_i; lambda_i(1) = 0; z_t is the context of the round:
 
     x_t          = argmax u_f(x, z_t) - eta sum_i lambda_i(t) l_i(x, z_t)
     lambda_i(t+1) = [lambda_i(t) + l_i(x_t, z_t) + epsilon]_+

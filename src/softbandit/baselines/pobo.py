@@ -11,7 +11,7 @@ from softbandit.policies import About, Choice, State, StepPolicy
 
 @dataclass(frozen=True, eq=False)
 class POBO(StepPolicy):
-    """With u_f, l_i the optimistic bounds, Q_i(1) = 0, P_i(1) = 1, V_t = sqrt(t) / beta_t:
+    """Optimistic bounds u_f, l_i; Q_i(1) = 0, P_i(1) = 1, V_t = sqrt(t) / beta_t:
 
     x_t      = argmax u_f(x) - sum_i Q_i(t) l_i(x) / V_t - sum_i P_i(t) [l_i(x)]_+
     Q_i(t+1) = [Q_i(t) + l_i(x_t) + epsilon]_+

@@ -8,7 +8,7 @@ from softbandit.policies import About, Choice, State, StepPolicy
 
 @dataclass(frozen=True, eq=False)
 class RPOL(StepPolicy):
-    """With u_f the upper bound of the reward, l_i the lower bound of cost i, Q_i(1) = 1:
+    """Upper bound u_f of the reward, lower bounds l_i of the costs, Q_i(1) = 1:
 
     x_t      = argmax u_f(x) - sum_i Q_i(t) [l_i(x)]_+
     Q_i(t+1) = max(Q_i(t) + [c_i]_+, eta_t),    eta_t = sqrt(t)

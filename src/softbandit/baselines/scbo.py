@@ -11,7 +11,7 @@ from softbandit.policies import About, Choice, State, StepPolicy
 
 @dataclass(frozen=True, eq=False)
 class ConstrainedTS(StepPolicy):
-    """With f_t, g_t samples from the posteriors (of width 1 unless set otherwise):
+    """Samples f_t, g_t from the posteriors (of width 1 by default):
 
     The posterior is calibrated to the noise, lambda = R^2, unless `regularisation` is given.
 

@@ -23,13 +23,11 @@ def progress_bar(unit: str | None = None) -> progress.Progress:
     return progress.Progress(name, progress.BarColumn(), *done, left, console=console)
 
 
-def print_table(
-    title: str, columns: Sequence[str], numbers: Sequence[str], rows: Iterable[Sequence[str | Text]]
-) -> None:
-    """Print rows of text; the headings of the last columns, which hold numbers, are passed as `numbers`."""
+def print_table(title: str, names: Sequence[str], numbers: Sequence[str], rows: Iterable[Sequence[str | Text]]) -> None:
+    """Print rows of text under the headings `names` and then, aligned to the right, `numbers`."""
     table = Table(title=title, title_justify="left")
-    for index, name in enumerate((*columns, *numbers)):
-        table.add_column(name, justify="left" if index < len(columns) else "right", overflow="fold")
+    for index, name in enumerate((*names, *numbers)):
+        table.add_column(name, justify="left" if index < len(names) else "right", overflow="fold")
     for row in rows:
         table.add_row(*row)
     console.print(table)

@@ -7,7 +7,7 @@ import numpy as np
 from softbandit import validation
 from softbandit.backend import Bools, Floats
 from softbandit.data.loaders import Prices, Readings
-from softbandit.errors import MissingExtraError
+from softbandit.errors import needs_extra
 
 SENSORS = 41
 LENGTH, DEPTH = 60.0, 16.0  # of the floor, in metres; the windows are at depth 0
@@ -23,10 +23,8 @@ def sp500_panel() -> Prices:
     They are adjusted for splits and dividends up to a later date than the original, so stocks
     that are in both differ in price level but not in daily returns.
     """
-    try:
+    with needs_extra("skfolio", "data"):
         from skfolio.datasets import load_sp500_dataset
-    except ModuleNotFoundError:
-        raise MissingExtraError.of_extra("skfolio", "data") from None
     panel = load_sp500_dataset().loc["2016-01-04":"2019-04-10"]
     dates = tuple(day.date().isoformat() for day in panel.index)
     return Prices(dates, tuple(panel.columns), np.array(panel, dtype=np.float64))

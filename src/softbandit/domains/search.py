@@ -19,12 +19,12 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from numpy.random import Generator
 
 from softbandit.backend import Floats
 from softbandit.domains.spaces import Domain
 
-ACCURACY = 0.01
-"""C, in units of the reward's bound B: the search aims at z within 0.01 B / sqrt(t) of its maximum."""
+ACCURACY = 0.01  # C, in units of the reward's bound B: the search aims at z within 0.01 B / sqrt(t) of its maximum
 
 CANDIDATES = 512
 STARTS = 8
@@ -64,7 +64,7 @@ class Objective:
 
 
 def maximise(
-    objective: Objective, space: Domain, promising: Floats, rng: np.random.Generator, accuracy: float = 1e-9
+    objective: Objective, space: Domain, promising: Floats, rng: Generator, accuracy: float = 1e-9
 ) -> Evaluations:
     """Search for a maximiser to the given accuracy, and return all evaluations on the way.
 
@@ -79,7 +79,7 @@ def accuracy(t: int, bound: float) -> float:
     return ACCURACY * bound / math.sqrt(t)
 
 
-def candidates(space: Domain, promising: Floats, rng: np.random.Generator) -> Floats:
+def candidates(space: Domain, promising: Floats, rng: Generator) -> Floats:
     """Return Sobol points, promising points, and perturbed copies of the first of those."""
     from scipy.stats.qmc import Sobol
 
@@ -90,17 +90,15 @@ def candidates(space: Domain, promising: Floats, rng: np.random.Generator) -> Fl
     return np.concatenate([spread, promising, space.snap(copies + step * (space.upper - space.lower))])
 
 
-def _refine(
-    objective: Objective, space: Domain, evaluated: Evaluations, rng: np.random.Generator, accuracy: float
-) -> Evaluations:
+def _refine(objective: Objective, space: Domain, known: Evaluations, rng: Generator, accuracy: float) -> Evaluations:
     """Add points found by moving the continuous coordinates of the best ones."""
     if not space.free.any():
-        return evaluated
-    starts = _starts(evaluated, space)
+        return known
+    starts = _starts(known, space)
     if objective.slope is None:
-        return _sample_neighbourhoods(objective, space, evaluated, starts, rng)
-    evaluated = evaluated.plus(_climb(objective, space, starts, accuracy, JOINT_STEPS))
-    return evaluated.plus(_climb(objective, space, evaluated.best[None], 1e-7 * accuracy, ALONE_STEPS))
+        return _sample_neighbourhoods(objective, space, known, starts, rng)
+    known = known.plus(_climb(objective, space, starts, accuracy, JOINT_STEPS))
+    return known.plus(_climb(objective, space, known.best[None], 1e-7 * accuracy, ALONE_STEPS))
 
 
 def _starts(evaluated: Evaluations, space: Domain) -> Floats:
@@ -141,7 +139,7 @@ def _climb(objective: Objective, space: Domain, starts: Floats, accuracy: float,
 
 
 def _sample_neighbourhoods(
-    objective: Objective, space: Domain, evaluated: Evaluations, starts: Floats, rng: np.random.Generator
+    objective: Objective, space: Domain, evaluated: Evaluations, starts: Floats, rng: Generator
 ) -> Evaluations:
     """Add samples of ever smaller neighbourhoods of the best point and of the other starts."""
     free = space.free

@@ -19,14 +19,12 @@ from softbandit.backend import Bools, Floats
 from softbandit.domains.parameters import Categorical, Integer, Parameter
 from softbandit.errors import ArgumentError, Description, UnknownNameError
 
-FINITE_LIMIT = 4096
-"""A space of at most this many points becomes finite arms, which need no search."""
+FINITE_LIMIT = 4096  # A space of at most this many points becomes finite arms, which need no search
 
 LARGEST = 1e100  # coordinate of a box: its square must be finite
 ROUNDING = 1e-12  # how far from the domain, relative to its width, a point may be
 
-Values: TypeAlias = dict[str, Any]
-"""The values of named parameters."""
+Values: TypeAlias = dict[str, Any]  # the values of named parameters
 
 
 class Domain(ABC):

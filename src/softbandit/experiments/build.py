@@ -51,11 +51,9 @@ def cached_problem(kind: str, settings: str) -> Problem:
     return problems.make(kind, **json.loads(settings))
 
 
-def build_policy(
-    label: str, policy_settings: Settings, problem: Problem, common_settings: Settings, seed: int = 0
-) -> Policy:
+def build_policy(label: str, policy_settings: Settings, problem: Problem, common: Settings, seed: int = 0) -> Policy:
     """Build a policy for a problem; its settings override the common ones, and the seed draws a safe arm."""
-    settings = _without_defaults({**common_settings, **policy_settings})
+    settings = _without_defaults({**common, **policy_settings})
     name = str(settings.pop("policy", label))
     settings.pop("only", None)
     try:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from softbandit.backend import Floats
-from softbandit.errors import ArgumentError, MissingExtraError
+from softbandit.errors import ArgumentError, needs_extra
 from softbandit.problems import Problem
 from softbandit.simulation.scores import score
 from softbandit.simulation.trace import Trace
@@ -95,8 +95,6 @@ def new_figure(width: float, height: float) -> "Figure":
 
 
 def _matplotlib() -> type["Figure"]:
-    try:
+    with needs_extra("matplotlib", "plot"):
         from matplotlib.figure import Figure
-    except ModuleNotFoundError:
-        raise MissingExtraError.of_extra("matplotlib", "plot") from None
     return Figure

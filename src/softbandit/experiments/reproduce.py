@@ -18,8 +18,7 @@ FOLDER = Path(__file__).parent / "paper"
 FIGURES = ("synthetic", "sensors", "stocks", "arms")
 GRIDS = ("sensors-grid", "stocks-grid", "synthetic-grid")
 VARIANTS = ("slack", "queue", "widths", "distributions", "constraints", "doubling", "noise", "cloud", "wireless")
-PAPER = (*FIGURES, *GRIDS, *VARIANTS)
-"""The experiments' files, with those of the paper's figures first."""
+PAPER = (*FIGURES, *GRIDS, *VARIANTS)  # the experiments' files, with those of the paper's figures first
 
 
 def paper(quick: bool = False, trials: int | None = None) -> list[Experiment]:
@@ -59,11 +58,9 @@ def execute(
         yield outcome
 
 
-def with_earlier(
-    specs: Sequence[Experiment], outcomes: Sequence[Outcome], out: Path, data: str | None
-) -> list[Outcome]:
+def with_earlier(specs: Sequence[Experiment], fresh: Sequence[Outcome], out: Path, data: str | None) -> list[Outcome]:
     """Add the other experiments that earlier runs left in the folder, and return all in order."""
-    known = {outcome.spec.name: outcome for outcome in outcomes}
+    known = {outcome.spec.name: outcome for outcome in fresh}
     for spec in specs:
         if spec.name in known or not (out / spec.name / "manifest.json").exists():
             continue

@@ -30,11 +30,9 @@ from softbandit.simulation.worker_pool import run_all
 PRESENTATION = ("cli", "__main__.py", "experiments/claims", "experiments/figures", "experiments/report")
 """Code that shows numbers and computes none: a change there runs nothing again."""
 
-Progress = Callable[[int], None]
-"""Called with the work done since the last call, in the units of `work`."""
+Progress = Callable[[int], None]  # called with the work done since the last call, in the units of `work`
 
-DataSources = list[dict[str, str]]
-"""The source and the sha256 of each data set."""
+DataSources = list[dict[str, str]]  # the source and the sha256 of each data set
 
 
 class Outcome(NamedTuple):
@@ -78,7 +76,8 @@ def run(
         "key": _key(spec, sources),
         "spec": asdict(spec),
         "data": sources,
-        "versions": _versions(),
+        "versions": {name: version(name) for name in ("numpy", "scipy", "matplotlib")}
+        | {"python": platform.python_version(), "softbandit": softbandit.__version__},
         "code": _code_hash(),
         "engines": engines,
         "machine": {"system": platform.platform(), "processor": platform.machine(), "cores": os.cpu_count()},
@@ -162,8 +161,3 @@ def _code_hash() -> str:
     names = [path.relative_to(root).as_posix() for path in sorted(root.rglob("*.py"))]
     computing = [name for name in names if not name.startswith(PRESENTATION)]
     return sha256(b"".join(name.encode() + (root / name).read_bytes() for name in computing))
-
-
-def _versions() -> dict[str, str]:
-    names = ("numpy", "scipy", "matplotlib")
-    return {"python": platform.python_version(), "softbandit": softbandit.__version__} | {n: version(n) for n in names}

@@ -46,8 +46,7 @@ from softbandit.errors import ArgumentError, Description, FileError
 from softbandit.experiments.tables import METRICS, label
 from softbandit.problems import PROBLEMS
 
-Settings: TypeAlias = Mapping[str, object]
-"""A TOML table."""
+Settings: TypeAlias = Mapping[str, object]  # A TOML table
 
 REQUIRED = ("title", "problem", "policies", "horizon")
 RESERVED = {"policy", "only", "instance", "trial", "round", "maximiser", "horizon", "seed", *METRICS}

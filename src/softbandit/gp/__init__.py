@@ -3,8 +3,8 @@
 from softbandit.gp.anchored import Anchored
 from softbandit.gp.exact import Exact
 from softbandit.gp.fitting import Fit, fit
-from softbandit.gp.kernel import Kernel, Rate
-from softbandit.gp.kernels import Linear, Matern, Scaled, SquaredExponential, Tabular
+from softbandit.gp.kernel import Kernel, Rate, Scaled
+from softbandit.gp.kernels import Linear, Matern, SquaredExponential, Tabular
 from softbandit.gp.nystrom import Budgeted
 from softbandit.gp.pivoted_cholesky import Features, features
 from softbandit.gp.prior_samples import FREQUENCIES, Path

@@ -28,8 +28,7 @@ from softbandit.backend import Floats
 from softbandit.errors import KernelError
 from softbandit.gp.prior_samples import FREQUENCIES, Path, fourier_path
 
-STEP = 1e-5
-"""Of the differences in ln(parameter): errors of STEP^2 and of rounding / STEP, 1e-10 and 1e-11 of k."""
+STEP = 1e-5  # step in ln(parameter) of the differences: errors of STEP^2 and of rounding / STEP, 1e-10 and 1e-11 of k
 
 
 class Rate(NamedTuple):

@@ -10,10 +10,8 @@ import numpy as np
 from softbandit import validation
 from softbandit.backend import Floats, Ints
 from softbandit.errors import Description, KernelError
-from softbandit.gp.kernel import Kernel, Product, Rate, Scaled, Sum
+from softbandit.gp.kernel import Kernel, Rate
 from softbandit.gp.prior_samples import Path
-
-__all__ = ["Kernel", "Linear", "Matern", "Product", "Scaled", "SquaredExponential", "Sum", "Tabular"]
 
 BLOCK = 2**15  # distances computed at a time, so that they stay in the cache
 SYMMETRY_TOLERANCE = 1e-10  # of a tabular matrix, relative to its largest entry

@@ -37,8 +37,7 @@ from softbandit.gp.anchored import Anchored, GrowingRows
 from softbandit.gp.growing_cholesky import GrowingCholesky
 from softbandit.gp.kernel import Kernel
 
-TOLERANCE = 1e-8
-"""The largest residual of a point that is not added to a dictionary with room, relative to k(x, x)."""
+TOLERANCE = 1e-8  # the largest residual of a point that is not added to a dictionary with room, relative to k(x, x)
 
 
 POINTS, OUTPUTS, FEATURES = range(3)  # the parts of a row: x, y, and z with room for the whole budget

@@ -16,8 +16,7 @@ import numpy as np
 
 from softbandit.backend import Floats
 
-FREQUENCIES = 512
-"""M. The covariance of a path is within about 2 / sqrt(M) of k."""
+FREQUENCIES = 512  # M. The covariance of a path is within about 2 / sqrt(M) of k
 
 
 @dataclass(frozen=True, eq=False)

@@ -27,11 +27,9 @@ from softbandit.model.explorations import UCB, Exploration, Greedy, RandUCB, Tho
 from softbandit.model.finite import Block, Output, Part, assign_draws, group_equal
 from softbandit.model.widths import WidthRule
 
-Pullback = Callable[[Floats], Floats]
-"""dz/dh (outputs, n) -> dz/dx (n, d)."""
+Pullback = Callable[[Floats], Floats]  # dz/dh (outputs, n) -> dz/dx (n, d)
 
-Posteriors = tuple[Anchored, ...]
-"""One trial's posteriors, one per group of outputs."""
+Posteriors = tuple[Anchored, ...]  # one trial's posteriors, one per group of outputs
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,7 @@ Both must be pure functions: an engine may compile them.
 `width` is signed, +beta_t for the reward and -beta_t for a cost, so that one formula is
 optimistic for both: up for reward, down for cost. Shapes broadcast over
 (trials, outputs, arms): `belief.mean` is (b, k, n), `belief.std` (b, 1, n), `width`
-(b, k, 1), and `draws.normal`, `draws.uniform` are (b, k, as many as asked for).
+(b, k, 1), and `draws.normal`, `draws.uniform` are (b, k, count).
 """
 
 from collections.abc import Callable

@@ -25,11 +25,13 @@ from softbandit.model.widths import Width, WidthFunction, WidthRule
 Part = tuple[int, int, Ints, Exploration, tuple[int, int]]
 """A block before its draws are assigned: group, place in it, outputs, exploration, and its needs per output."""
 
+Posteriors = tuple[Posterior, ...]  # one per group
+Factors = Sequence[Features | Sequence[int]] | None  # factorised kernels, or their pivots
 NO_DRAWS = np.empty((1, 1, 0))  # (trials, outputs, count)
 
 
 class Output(NamedTuple):
-    """How one output is modelled and explored."""
+    """The model and exploration of one output."""
 
     kernel: Kernel
     regularisation: float  # lambda
@@ -85,13 +87,13 @@ class FiniteModel:
         """Return the random numbers needed per round and trial."""
         return DrawCount(self.blocks[-1].normal.stop, self.blocks[-1].uniform.stop)
 
-    def prior(self, trials: int) -> tuple[Posterior, ...]:
+    def prior(self, trials: int) -> Posteriors:
         return tuple(
             (weight_space.weight_prior if g.weights_only else weight_space.prior)(g.features, len(g.outputs), trials)
             for g in self.groups
         )
 
-    def estimate(self, posterior: tuple[Posterior, ...], t: int, draws: Draws) -> OutputsPerArm:
+    def estimate(self, posterior: Posteriors, t: int, draws: Draws) -> OutputsPerArm:
         """Return h_t of every output over the arms, in round t = 1, 2, ..."""
         return self._in_order(
             [
@@ -100,7 +102,7 @@ class FiniteModel:
             ]
         )
 
-    def condition(self, posterior: tuple[Posterior, ...], arm: ArmIndex, y: PerOutput) -> tuple[Posterior, ...]:
+    def condition(self, posterior: Posteriors, arm: ArmIndex, y: PerOutput) -> Posteriors:
         """Return the posteriors after observing y (trials, 1 + m) at each trial's arm."""
         single = len(self.groups) == 1  # its outputs are all of y, and need no indexing
         return tuple(
@@ -108,19 +110,17 @@ class FiniteModel:
             for g, state in zip(self.groups, posterior, strict=True)
         )
 
-    def confidence(self, posterior: tuple[Posterior, ...], t: int) -> tuple[OutputsPerArm, OutputsPerArm]:
+    def confidence(self, posterior: Posteriors, t: int) -> tuple[OutputsPerArm, OutputsPerArm]:
         """Return mu and beta_t sigma of every output over the arms."""
         xp = namespace(posterior[0].root)
         half_widths = [xp.abs(beta) * belief.std for _, belief, beta in self.beliefs(posterior, t)]
         return self.mean(posterior), self._in_order(half_widths)
 
-    def reward_width(self, posterior: tuple[Posterior, ...], t: int) -> PerOutput:
+    def reward_width(self, posterior: Posteriors, t: int) -> PerOutput:
         """Return beta_t of the reward, (trials, 1)."""
         return self.blocks[0].width(t, posterior[0].gain)[:, :1]
 
-    def pairs(
-        self, posterior: tuple[Posterior, ...], output: int, t: int, arms: slice
-    ) -> tuple[Floats, PerArm, PerOutput, float]:
+    def pairs(self, posterior: Posteriors, output: int, t: int, arms: slice) -> tuple[Floats, PerArm, PerOutput, float]:
         """Return k_t(x, x') (b, n, arms) for all x and some x', var, beta_t (b, 1) and lambda of one output."""
         xp = namespace(posterior[0].root)
         block = next(block for block in self.blocks if output in block.outputs)
@@ -130,18 +130,18 @@ class FiniteModel:
         beta = xp.abs(block.width(t, state.gain))[:, block.outputs == output]
         return k, weight_space.variance(group.features, state), beta, group.regularisation
 
-    def mean(self, posterior: tuple[Posterior, ...]) -> OutputsPerArm:
+    def mean(self, posterior: Posteriors) -> OutputsPerArm:
         pairs = zip(self.groups, posterior, strict=True)
         return self._in_order([weight_space.mean(group.features, state) for group, state in pairs])
 
-    def std(self, posterior: tuple[Posterior, ...]) -> OutputsPerArm:
+    def std(self, posterior: Posteriors) -> OutputsPerArm:
         return self._per_output(weight_space.deviation, posterior)
 
-    def covariance(self, posterior: tuple[Posterior, ...]) -> Floats:
+    def covariance(self, posterior: Posteriors) -> Floats:
         """Return k_t(x, x') of every output over all pairs of arms: (trials, 1 + m, n, n)."""
         return self._per_output(weight_space.covariance, posterior)
 
-    def usable(self, posterior: tuple[Posterior, ...]) -> bool:
+    def usable(self, posterior: Posteriors) -> bool:
         """Return whether every mean is finite."""
         return bool(np.isfinite(self.mean(posterior)).all())
 
@@ -155,7 +155,7 @@ class FiniteModel:
         pairs = {i: (self.groups[b.group], b.exploration) for b in self.blocks for i in b.outputs}
         return [pairs[i] for i in range(len(pairs))]
 
-    def beliefs(self, posterior: tuple[Posterior, ...], t: int) -> Iterator[tuple[Block, ArmBelief, Floats]]:
+    def beliefs(self, posterior: Posteriors, t: int) -> Iterator[tuple[Block, ArmBelief, Floats]]:
         """Return each block, its belief, and beta_t (trials, outputs, 1)."""
         for block in self.blocks:
             state = posterior[block.group]
@@ -167,9 +167,7 @@ class FiniteModel:
             return parts[0]
         return namespace(parts[0]).concat(parts, axis=1)[:, self.order]
 
-    def _per_output(
-        self, function: Callable[[Features, Posterior], Floats], posterior: tuple[Posterior, ...]
-    ) -> Floats:
+    def _per_output(self, function: Callable[[Features, Posterior], Floats], posterior: Posteriors) -> Floats:
         """Return a function of each group's posterior for each of its outputs, sorted by number."""
         values: list[Floats] = []
         for group, state in zip(self.groups, posterior, strict=True):
@@ -177,9 +175,7 @@ class FiniteModel:
         return namespace(values[0]).stack(values, axis=1)[:, self.order]
 
 
-def finite_model(
-    arms: Floats, outputs: Sequence[Output], width: WidthRule, factors: Sequence[Features | Sequence[int]] | None
-) -> FiniteModel:
+def finite_model(arms: Floats, outputs: Sequence[Output], width: WidthRule, factors: Factors) -> FiniteModel:
     """Group the outputs by what they share, and factorise each kernel once."""
     numbers = group_equal([output[:2] for output in outputs])
     kernels = group_equal([output.kernel for output in outputs])
@@ -199,7 +195,7 @@ def finite_model(
     return FiniteModel(groups, assign_draws(parts, width), np.argsort(np.concatenate(numbers)), phis, noise)
 
 
-def _factorise(kernels: list[Kernel], arms: Floats, given: Sequence[Features | Sequence[int]] | None) -> list[Features]:
+def _factorise(kernels: list[Kernel], arms: Floats, given: Factors) -> list[Features]:
     """Return the kernels' features: given, or computed, with given pivots or without."""
     factors = [None] * len(kernels) if given is None else given
     if not isinstance(factors, Sequence) or len(factors) != len(kernels):

@@ -11,18 +11,17 @@ from softbandit import validation
 from softbandit.backend import POLICY, Floats, HostOnly, Traced, draw
 from softbandit.domains import Domain
 from softbandit.errors import ArgumentError, Description, KernelError
-from softbandit.gp import Features, Kernel
+from softbandit.gp import Kernel
 from softbandit.model.continuous import ContinuousModel, continuous_model
 from softbandit.model.explorations import Exploration, as_exploration
-from softbandit.model.finite import FiniteModel, Output, finite_model
+from softbandit.model.finite import Factors, FiniteModel, Output, finite_model
 from softbandit.model.widths import checked_confidence, width_rule
 
-PerConstraint = float | Sequence[float]
-"""One number, or one per constraint."""
+PerConstraint = float | Sequence[float]  # one number, or one per constraint
 
 
 class ModelDefaults:
-    """What a policy may set otherwise as a class attribute; CKB makes the first three settings."""
+    """Class attributes that a policy may change; CKB makes the first three settings."""
 
     explore: str | Exploration = "ucb"
     explore_cost: str | Exploration | None = None
@@ -48,7 +47,7 @@ class ModelSettings(ModelDefaults):
     width: HostOnly[str | PerConstraint | Callable[[int], PerConstraint]] = "theory"
     width_scale: Traced[float] = 1.0
     constraints: int = 1
-    factors: HostOnly[Sequence[Features | Sequence[int]] | None] = None
+    factors: HostOnly[Factors] = None
 
 
 def build_model(s: ModelSettings) -> FiniteModel | ContinuousModel:
@@ -98,7 +97,7 @@ def _kernels(kernel: object, cost_kernel: object, constraints: int, points: Floa
     if not isinstance(of_costs, Sequence) or isinstance(of_costs, str) or len(of_costs) != constraints:
         remedy = "Pass one kernel, or one per constraint."
         raise KernelError.of("cost_kernel", f"a kernel, or {constraints} of them", given, remedy)
-    return [_checked("kernel", kernel, points), *(_checked("cost_kernel", each, points) for each in of_costs)]
+    return [_checked("kernel", kernel, points), *(_checked("cost_kernel", k, points) for k in of_costs)]
 
 
 def _checked(what: str, kernel: object, points: Floats) -> Kernel:

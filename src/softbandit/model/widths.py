@@ -22,8 +22,7 @@ class Width(Protocol):
         """Return the widths (trials, outputs), or (1, outputs), in round t = 1, 2, ... after that gain."""
 
 
-WidthRule = Callable[[Ints], Width]
-"""The numbers of some outputs -> their width."""
+WidthRule = Callable[[Ints], Width]  # the numbers of some outputs -> their width
 
 
 @dataclass(frozen=True, eq=False)

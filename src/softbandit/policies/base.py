@@ -44,7 +44,7 @@ class Choice(NamedTuple):
 
 
 class State(NamedTuple):
-    """What a policy has learned."""
+    """Everything that a policy has learned."""
 
     round: int  # rounds completed; the paper's t is round + 1
     dual: PerCost  # dual variables or queues

@@ -146,9 +146,9 @@ class CKB(StepPolicy):
     def _search(self, h: Field, phi: Floats, posterior: tuple[Anchored, ...], uniform: Floats, t: int) -> Choice:
         """Return one trial's choice; the last two uniform numbers seed the search and break ties."""
         z, B = self._objective(h, phi), float(self.bounds[0, 0])
-        found = maximise(z, self.arms, self._by_acquisition(posterior, phi), generator(uniform[-2]), accuracy(t, B))
+        evaluated = maximise(z, self.arms, self._by_acquisition(posterior, phi), generator(uniform[-2]), accuracy(t, B))
         tie_break = uniform[-1:] if self.ties == "random" else None
-        x = found.points[best_arm(found.values[None], tie_break, lambda _: np.array([z.unit]))]  # line 6
+        x = evaluated.points[best_arm(evaluated.values[None], tie_break, lambda _: np.array([z.unit]))]  # line 6
         _, f_bar, g_bar = self._acquisition(h(x)[None], phi[None])
         return Choice(x, f_bar[:, 0], g_bar[:, :, 0])
 

@@ -49,7 +49,7 @@ def sensors(
     """
     readings, origin = SENSORS.choose(data, path)
     k = _covariance_kernel(kernel, readings.train)
-    return _threshold_problem(f"light sensors ({origin.kind})", origin, readings.test, k, noise, threshold)
+    return _from_samples(f"light sensors ({origin.kind})", origin, readings.test, k, noise, threshold)
 
 
 def stocks(
@@ -74,23 +74,21 @@ def stocks(
     f, k = prices.values.mean(axis=0), _covariance_kernel(kernel, prices.values)
     if threshold is None and f.min() < PAPER_PRICE < f.max():
         threshold = PAPER_PRICE
-    return _threshold_problem(f"stocks ({origin.kind})", origin, prices.values, k, noise, threshold)
+    return _from_samples(f"stocks ({origin.kind})", origin, prices.values, k, noise, threshold)
 
 
-def _threshold_problem(
-    name: str, origin: Origin, samples: Floats, kernel: Tabular, noise: object, threshold: object
-) -> Problem:
+def _from_samples(name: str, origin: Origin, samples: Floats, kernel: Tabular, noise: object, h: object) -> Problem:
     """f = column means, g = h - f: find the best column among those whose mean is at least h, by default max f / 2.
 
     A round observes one sample, drawn uniformly: if its value at the arm is r, the reward is r
-    and the cost is h - r. `threshold`, and `noise` if it is a number, are in the units of the data.
+    and the cost is h - r. `h`, and `noise` if it is a number, are in the units of the data.
     The problem is in units of max f, because the paper's margins are at most 1: B = 1, and the
     Slater margin is 1 - h. B and G = max |g| are the paper's; as bounds on norms in the kernel's
     space they are too small, and `policy.guarantees(problem)` says by how much.
     """
     f = samples.mean(axis=0)
     B = float(f.max())
-    h = validation.number("threshold", B / 2 if threshold is None else threshold)
+    h = validation.number("threshold", B / 2 if h is None else h)
     if not h < B:
         got = Description(f"{h:g}")
         raise InfeasibleError.of("threshold", f"a number below the largest mean, {B:g}", got, "Lower it.")

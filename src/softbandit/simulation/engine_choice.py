@@ -6,11 +6,11 @@ from importlib.util import find_spec
 from typing import Any
 
 from softbandit import validation
-from softbandit.errors import ArgumentError, MissingExtraError
+from softbandit.errors import ArgumentError, needs_extra
 from softbandit.policies import StepPolicy, Steps
-from softbandit.problems import Problem, SpaceProblem
+from softbandit.problems import Problem
 from softbandit.simulation.numpy_engine import NumpyEngine
-from softbandit.simulation.rounds import COLUMNS, Engine, Options
+from softbandit.simulation.rounds import COLUMNS, AnyProblem, Engine, Options
 
 COMPILATION = 2.0  # seconds that JAX must save before "auto" chooses it
 PER_ROUND, PER_ENTRY = 60e-6, 5e-10  # seconds saved per round, and per round and entry of trials x arms x rank
@@ -32,7 +32,7 @@ def check_options(engine: str, options: Options) -> None:
             raise ArgumentError.of(name, f"{usual!r} with engine={engine!r}", value, "Run it with engine='jax'.")
 
 
-def choose_engine(engine: str, step: Steps, problem: Problem | SpaceProblem, trials: int, rounds: int) -> str:
+def choose_engine(engine: str, step: Steps, problem: AnyProblem, trials: int, rounds: int) -> str:
     """Return "numpy" or "jax".
 
     "auto" is JAX if it is expected to save time over that many rounds in all, is installed,
@@ -66,7 +66,7 @@ def _hint_at_jax() -> None:
     warnings.warn(message, EngineHint, stacklevel=4)
 
 
-def make_engine(engine: str, step: Steps, problem: Problem | SpaceProblem, rounds: int, options: Options) -> Engine:
+def make_engine(engine: str, step: Steps, problem: AnyProblem, rounds: int, options: Options) -> Engine:
     """Return the engine for up to that many rounds of one policy."""
     if engine == "numpy":
         return NumpyEngine(step, problem, options)
@@ -82,11 +82,7 @@ def runs_on_host(engine: str) -> bool:
 
 def _jax_engine() -> Any:
     """Import the module of the compiled engine: the one place that does."""
-    try:
+    with needs_extra("jax", "jax"):
         from softbandit.simulation import jax_engine
-    except ModuleNotFoundError as missing:
-        if missing.name != "jax":
-            raise
-        raise MissingExtraError.of_extra("jax", "jax") from None
     jax_engine.check_platform()
     return jax_engine

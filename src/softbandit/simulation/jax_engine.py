@@ -79,7 +79,8 @@ class JaxEngine:
             drawn = [draw(need, seed, trials, first, count, stream) for stream, need in enumerate(needs)]
         else:
             drawn = _numbers(_words(needs, count, np.uint64(seed), trials, np.uint64(first)), needs)
-        return [Draws(_cast(d.normal, self._dtype), _below_one(d.uniform, self._dtype)) for d in drawn]
+        below_one = 1 - np.finfo(self._dtype).epsneg  # which rounding to single precision must not exceed
+        return [Draws(_cast(d.normal, self._dtype), _cast(d.uniform.clip(0, below_one), self._dtype)) for d in drawn]
 
 
 @partial(jax.jit, static_argnums=(0, 1), donate_argnums=3)
@@ -198,11 +199,6 @@ def _cast(part: Any, dtype: np.dtype[Any]) -> Any:
     """Return an array, in that precision if it is one of floats."""
     array = part if hasattr(part, "dtype") else np.asarray(part)
     return array if array.dtype.kind != "f" or array.dtype == dtype else array.astype(dtype)
-
-
-def _below_one(uniform: Floats, dtype: np.dtype[Any]) -> Any:
-    """Cast numbers in (0, 1): in single precision the largest must not become 1."""
-    return _cast(uniform if dtype == np.float64 else uniform.clip(0, 1 - 2.0**-24), dtype)
 
 
 def _bytes(state: State) -> int:

@@ -4,8 +4,7 @@ import numpy as np
 
 from softbandit.backend import POLICY, PROBLEM, Words, draw
 from softbandit.policies import Stage, State, Steps
-from softbandit.problems import Problem, SpaceProblem
-from softbandit.simulation.rounds import Columns, Options, play_round
+from softbandit.simulation.rounds import AnyProblem, Columns, Options, play_round
 
 MALLOC_HINT = 2**22 - 2**10  # numbers: just below 32 MB, the largest size from which glibc adapts
 
@@ -13,7 +12,7 @@ MALLOC_HINT = 2**22 - 2**10  # numbers: just below 32 MB, the largest size from 
 class NumpyEngine:
     """Plays the rounds of one policy on one problem."""
 
-    def __init__(self, step: Steps, problem: Problem | SpaceProblem, options: Options) -> None:
+    def __init__(self, step: Steps, problem: AnyProblem, options: Options) -> None:
         self._step, self._problem, self._options = step, problem, options
         # Freeing one large array makes glibc keep freed memory of that size. Otherwise it returns it to
         # the system, and page faults make a round with many arms up to three times slower.

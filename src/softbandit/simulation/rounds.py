@@ -9,14 +9,14 @@ from softbandit.policies import Stage, State, Steps
 from softbandit.problems import Problem, SpaceProblem
 
 COLUMNS = ("rewards", "costs", "dual", "reward_estimates", "cost_estimates")
-"""What can be kept of a round besides the arms."""
+"""The columns that can be kept besides the arms."""
 
-Columns = dict[str, Floats]
-"""What was kept of some rounds, by name: (trials, rounds, ...)."""
+AnyProblem = Problem | SpaceProblem
+Columns = dict[str, Floats]  # kept columns of some rounds, by name: (trials, rounds, ...)
 
 
 class Round(NamedTuple):
-    """What happened in a round, (trials, ...) each."""
+    """The events of one round, (trials, ...) each."""
 
     arms: ArmIndex
     rewards: PerTrial
@@ -32,9 +32,7 @@ class Round(NamedTuple):
         return {name: getattr(self, name) for name in (*always, *keep)}
 
 
-def play_round(
-    step: Steps, problem: Problem | SpaceProblem, state: State, draws: Draws, noise: Draws
-) -> tuple[State, Round]:
+def play_round(step: Steps, problem: AnyProblem, state: State, draws: Draws, noise: Draws) -> tuple[State, Round]:
     """Play one round in every trial: decide, observe, update."""
     choice = step.decide(state, draws, problem.available(noise))
     reward, cost = problem.observe(choice.arm, noise)
@@ -43,7 +41,7 @@ def play_round(
 
 
 class Played(NamedTuple):
-    """What happened in a chunk of rounds."""
+    """The events of a chunk of rounds."""
 
     rounds: slice
     blocks: list[Columns]  # of each block of trials
@@ -51,7 +49,7 @@ class Played(NamedTuple):
 
 @dataclass(frozen=True)
 class Options:
-    """How to run, besides what."""
+    """Options of a run that do not change its decisions, and its seed."""
 
     seed: int
     keep: tuple[str, ...] = COLUMNS

@@ -20,9 +20,8 @@ import numpy as np
 
 from softbandit.backend import WORDS_PER_BLOCK, Words
 from softbandit.policies import Policy, Stage, StepPolicy, Steps
-from softbandit.problems import Problem, SpaceProblem
 from softbandit.simulation.engine_choice import entries, make_engine, runs_on_host
-from softbandit.simulation.rounds import Engine, Options, Played
+from softbandit.simulation.rounds import AnyProblem, Engine, Options, Played
 
 BLOCK_TRIALS, BLOCK_BYTES = 64, 2**22  # at most, so that a core's caches hold them; the first for JAX only
 SPLIT_BYTES = 2**16  # at least: less is not worth a core of its own
@@ -41,12 +40,7 @@ FEW = 64  # rounds, however long they take: each chunk has a fixed cost
 
 
 def play_all(
-    engine: str,
-    policy: Policy,
-    problem: Problem | SpaceProblem,
-    blocks: list[Words],
-    rounds: int,
-    options: Options,
+    engine: str, policy: Policy, problem: AnyProblem, blocks: list[Words], rounds: int, options: Options
 ) -> Iterator[Played]:
     """Play all rounds of all blocks.
 
@@ -101,7 +95,7 @@ def _trial_bytes(step: Steps) -> int:
 
 
 def _chunks(
-    policy: Policy, problem: Problem | SpaceProblem, trials: int, rounds: int, engine: str, draws: str
+    policy: Policy, problem: AnyProblem, trials: int, rounds: int, engine: str, draws: str
 ) -> Iterator[tuple[Stage, int, int]]:
     """Iterate over (stage in force, first round, number of rounds) of chunks within one stage each."""
     first = 0
@@ -114,9 +108,7 @@ def _chunks(
         first = last
 
 
-def _chunk_length(
-    step: Steps, problem: Problem | SpaceProblem, trials: int, rounds: int, engine: str, draws: str
-) -> int:
+def _chunk_length(step: Steps, problem: AnyProblem, trials: int, rounds: int, engine: str, draws: str) -> int:
     """Return a number of rounds that fits in memory, and divides them all if one nearly as large does."""
     limits = CPU if runs_on_host(engine) else ACCELERATOR
     words_per_round = 1 + WORDS_PER_BLOCK * (step.draws().blocks + problem.draws().blocks)  # one for the columns

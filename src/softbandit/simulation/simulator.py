@@ -6,19 +6,18 @@ import numpy as np
 
 from softbandit import validation
 from softbandit.baselines.safe_seed import Seeded
-from softbandit.domains import Domain
 from softbandit.errors import ArgumentError, Description, SafeSeedError
 from softbandit.policies import Policy
 from softbandit.problems import Problem, SpaceProblem
 from softbandit.simulation.engine_choice import check_options, choose_engine
-from softbandit.simulation.rounds import COLUMNS, Options
+from softbandit.simulation.rounds import COLUMNS, AnyProblem, Options
 from softbandit.simulation.schedule import blocks_of_trials, play_all
 from softbandit.simulation.trace import Record, Trace
 
 
 def simulate(
     policy: Policy,
-    problem: Problem | SpaceProblem,
+    problem: AnyProblem,
     trials: int | Sequence[int] = 1,
     seed: int = 0,
     engine: str = "auto",
@@ -94,7 +93,7 @@ def round_count(policy: Policy, rounds: int | None) -> int:
     return validation.whole("rounds", policy.horizon if rounds is None else rounds, least=1)
 
 
-def _check_fit(policy: Policy, problem: Problem | SpaceProblem, engine: str) -> None:
+def _check_fit(policy: Policy, problem: AnyProblem, engine: str) -> None:
     """Refuse a policy that was not built for the problem."""
     if isinstance(problem, SpaceProblem) or policy.continuous:
         _check_space(policy, problem, engine)
@@ -118,17 +117,14 @@ def _check_arms(policy: Policy, problem: Problem) -> None:
         raise SafeSeedError.of("safe", "arms that are safe in this problem", got, "Name others.")
 
 
-def _check_space(policy: Policy, problem: Problem | SpaceProblem, engine: str) -> None:
+def _check_space(policy: Policy, problem: AnyProblem, engine: str) -> None:
     if not isinstance(problem, SpaceProblem) or not policy.continuous:
         got = Description("a continuous domain and finite arms")
         remedy = "Discretise the problem, problem.discretised(policy.arms), or give the policy the problem's space."
         raise ArgumentError.of("policy, problem", "both on finite arms, or both on a space", got, remedy)
-    if not _same_bounds(policy.arms, problem.arms):
+    a, b = policy.arms, problem.arms
+    if a.dimension != b.dimension or not np.array_equal([a.lower, a.upper], [b.lower, b.upper]):
         raise ArgumentError.of("policy", "the problem's space", policy.arms, "Build it with **problem.settings().")
     if engine == "jax":
         remedy = "A search does not compile; use engine='numpy'."
         raise ArgumentError.of("engine", "'numpy', on a continuous domain", engine, remedy)
-
-
-def _same_bounds(a: Domain, b: Domain) -> bool:
-    return a.dimension == b.dimension and np.array_equal([a.lower, a.upper], [b.lower, b.upper])

@@ -10,16 +10,14 @@ from numpy.typing import NDArray
 
 from softbandit.backend import drop_single
 from softbandit.policies import Policy
-from softbandit.problems import Problem, SpaceProblem
-from softbandit.simulation.rounds import COLUMNS, Played
+from softbandit.simulation.rounds import COLUMNS, AnyProblem, Played
 
-Column: TypeAlias = Any
-"""Numbers, or None."""
+Column: TypeAlias = Any  # Numbers, or None
 
 
 @dataclass(frozen=True, eq=False)
 class Trace:
-    """What happened: arrays (trials, rounds), with a last axis of m if there are several constraints.
+    """A record of all rounds: arrays (trials, rounds), with a last axis of m if there are several constraints.
 
     A column that was not kept is None.
     """
@@ -42,9 +40,7 @@ class ComplaintWarning(UserWarning):
 class Record:
     """A trace as it grows."""
 
-    def __init__(
-        self, trials: int, rounds: int, keep: Sequence[str], policy: Policy, problem: Problem | SpaceProblem
-    ) -> None:
+    def __init__(self, trials: int, rounds: int, keep: Sequence[str], policy: Policy, problem: AnyProblem) -> None:
         m = policy.constraints
         last_axes = {"costs": (problem.constraints,), "dual": (m,), "cost_estimates": (m,)}
         self._columns = {name: np.empty((trials, rounds, *last_axes.get(name, ()))) for name in keep}

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, TypeVar
 
-from softbandit.errors import ArgumentError, ClusterError, Description, MissingExtraError
+from softbandit.errors import ArgumentError, ClusterError, Description, needs_extra
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
@@ -87,10 +87,8 @@ def connection(backend: str) -> Callable[[], AbstractContextManager[None]]:
     if not (backend == "local" or (scheme in ("dask", "ray") and address)):
         remedy = "For example dask://127.0.0.1:8786."
         raise ArgumentError.of("backend", "local, dask://ADDRESS or ray://ADDRESS", backend, remedy)
-    try:
+    with needs_extra("joblib", "sweep"):
         import joblib  # noqa: F401
-    except ModuleNotFoundError:
-        raise MissingExtraError.of_extra("joblib", "sweep") from None
     return lambda: _connected(scheme, address)
 
 
@@ -105,10 +103,8 @@ def _connected(scheme: str, address: str) -> Iterator[None]:
 
 @contextmanager
 def _dask(address: str) -> Iterator[None]:
-    try:
+    with needs_extra("distributed", "dask"):
         from distributed import Client
-    except ModuleNotFoundError:
-        raise MissingExtraError.of_extra("distributed", "dask") from None
     check_address("Dask scheduler", address, "dask scheduler; dask worker ADDRESS")
     with Client(f"tcp://{address}", timeout=WAIT) as client:
         try:
@@ -121,11 +117,9 @@ def _dask(address: str) -> Iterator[None]:
 
 @contextmanager
 def _ray(address: str) -> Iterator[None]:
-    try:
+    with needs_extra("ray", "ray"):
         import ray
         from ray.util.joblib import register_ray
-    except ModuleNotFoundError:
-        raise MissingExtraError.of_extra("ray", "ray") from None
     if address != "auto":
         check_address("Ray cluster", address, "ray start --head")
     try:

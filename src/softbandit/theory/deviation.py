@@ -155,12 +155,10 @@ def sample(exploration: Exploration, trial: Trial, state: ArmPosterior, round: i
     return _Test(together, single, np.concatenate(deviations))
 
 
-def _excess(
-    exploration: Exploration, trial: Trial, state: ArmPosterior, beta: float, numbers: range, round: int
-) -> Floats:
+def _excess(exploration: Exploration, trial: Trial, state: ArmPosterior, beta: float, numbers: range, t: int) -> Floats:
     """Return h_t - mu over the arms, negated for a cost, in the samples of these numbers: (samples, n)."""
     b, (n, r) = len(numbers), trial.features.phi.shape
-    normal, uniform = draw(DrawCount(*exploration.draws(r)), trial.seed, numbers, round, 1, POLICY)
+    normal, uniform = draw(DrawCount(*exploration.draws(r)), trial.seed, numbers, t, 1, POLICY)
     draws = Draws(normal[0][:, None, :], uniform[0][:, None, :])
     repeated = ArmPosterior(*(np.broadcast_to(leaf, (b, *leaf.shape[1:])) for leaf in state))
     width = np.full((b, 1, 1), trial.sign * trial.scale * beta)
