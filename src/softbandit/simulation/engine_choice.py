@@ -13,7 +13,7 @@ from softbandit.simulation.numpy_engine import NumpyEngine
 from softbandit.simulation.rounds import COLUMNS, AnyProblem, Engine, Options
 
 COMPILATION = 2.0  # seconds that JAX must save before "auto" chooses it
-PER_ROUND, PER_ENTRY = 60e-6, 5e-10  # seconds saved per round, and per round and entry of trials x arms x rank
+PER_ROUND, PER_ENTRY = 80e-6, 6e-10  # seconds saved per round, and per round and entry of trials x arms x rank
 
 
 class EngineHint(UserWarning):
