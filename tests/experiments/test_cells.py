@@ -5,6 +5,7 @@ from softbandit_tests.tiny_experiment import tiny
 import softbandit as sb
 from softbandit.experiments.cells import all_cells, arms_tried, checkpoints, choose_engines, maximiser, play, prepare
 from softbandit.experiments.tables import METRICS, join
+from softbandit.simulation.engine_choice import COMPILATION, PER_ROUND
 
 ON_NUMPY = dict.fromkeys(["ckb-ucb", "queue", "stageopt", "ckb-rand"], "numpy")
 
@@ -93,8 +94,9 @@ def test_joined_tables_keep_the_order_of_the_cells():
 def test_each_policy_runs_on_jax_if_its_cells_together_take_long_enough():
     policies = {"ckb-ucb": {}, "ckb-ts": {"only": {"width_scale": [0.2]}}}
     assert choose_engines(tiny()) == {"ckb-ucb": "numpy", "queue": "numpy", "stageopt": "numpy"}
-    # 2 s is what JAX must save, at 60 us per round: 100 cells of 500 rounds save 3 s, 50 cells half of that.
-    longer = tiny(horizon=500, trials=50, instances=50, policies=policies)
+    # JAX must save COMPILATION seconds: 100 cells save 1.2 times as much, and 50 cells half of that.
+    horizon = round(1.2 * COMPILATION / (100 * PER_ROUND))
+    longer = tiny(horizon=horizon, trials=50, instances=50, policies=policies)
     assert choose_engines(longer) == {"ckb-ucb": "jax", "ckb-ts": "numpy"}
 
 
