@@ -12,7 +12,7 @@ from softbandit.policies.base import Policy
 from softbandit.simulation import schedule
 
 FIELDS = ("arms", "rewards", "costs", "dual", "reward_estimates", "cost_estimates")
-ABSTRACT = {"Steps", "StepPolicy", "WrappedPolicy", "Seeded", "SafePolicy"}
+ABSTRACT = {"Steps", "AcquisitionPolicy", "StepPolicy", "WrappedPolicy", "Seeded", "SafePolicy"}
 ON_SPACES = {"Practical"}  # it has no finite arms: see tests/policies/test_practical.py
 PROBLEM, PAIR = examples_of.problem(), examples_of.problem(constraints=2, seed=5)
 

@@ -1,4 +1,4 @@
-"""How outputs are grouped, and that every output gets its own posterior, estimate and draws."""
+"""The grouping of outputs: every output gets its own posterior, estimate and draws."""
 
 import numpy as np
 import pytest

@@ -104,7 +104,7 @@ def test_a_compiled_trial_is_the_same_alone_and_in_a_batch():
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["CKB, queue", "CKB, two constraints", "SGPUCB", "TimeVarying", "SafeOpt"])
 def test_the_program_for_accelerators_plays_numpys_arms(name, monkeypatch):
-    """What would be compiled for an accelerator runs on the CPU here. 56 rounds: not compiled for the CPU before."""
+    """The accelerator's program, run on the CPU. 56 rounds: not compiled for the CPU before."""
     monkeypatch.setattr(jax_operations, "platform_dependent", lambda cpu, default: default())
     monkeypatch.setattr(jax_engine, "accelerated", lambda: True)
     policy = examples_of.POLICIES[name]

@@ -8,6 +8,7 @@ OPENBLAS_NUM_THREADS=1 in the environment has the same effect.
 
 from contextlib import AbstractContextManager, nullcontext
 from functools import lru_cache
+from importlib import import_module
 from typing import Any
 
 
@@ -27,6 +28,6 @@ def _controller() -> Any:
         from threadpoolctl import ThreadpoolController
     except ModuleNotFoundError:
         return None
-    import scipy.linalg  # noqa: F401  (loads its library, so that it can be found)
+    import_module("scipy.linalg")  # loads its library, so that it can be found
 
     return ThreadpoolController()

@@ -12,7 +12,6 @@ from softbandit.backend.engine_operations import operations
 from softbandit.backend.shapes import Floats, Words
 
 POLICY, PROBLEM = 0, 1  # separate streams: with one seed, all policies meet the same noise
-
 WORDS_PER_BLOCK = 4  # Philox turns one counter into four 64-bit words
 WORDS_AT_ONCE = 2**15  # so that they and the numbers made from them stay in a core's cache
 

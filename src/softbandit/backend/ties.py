@@ -7,7 +7,7 @@ import numpy as np
 
 from softbandit.backend.engine_operations import operations
 from softbandit.backend.shapes import ArmIndex, ArmMask, PerArm, PerTrial
-from softbandit.backend.vocabulary import at_arm, namespace, row_numbers
+from softbandit.backend.vocabulary import at_arm, namespace
 
 TIE = 1e-12  # values this close to the maximum, relative to the terms they are sums of, tie with it
 
@@ -46,6 +46,6 @@ def pick(candidates: ArmMask, uniform: PerTrial | None) -> ArmIndex:
     passed = up_to_row <= number[:, None]
     row = xp.sum(passed, axis=1).clip(max=side - 1)  # the last row if there is no candidate
     left = number - (per_row * passed).sum(axis=1)
-    within = ops.running_sum(square[row_numbers(trials), row].astype(per_row.dtype))
+    within = ops.running_sum(square[np.arange(trials), row].astype(per_row.dtype))
     column = xp.sum(within <= left[:, None], axis=1)
     return (row * side + column).clip(max=n - 1)

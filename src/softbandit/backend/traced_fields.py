@@ -79,7 +79,7 @@ def split(value: object) -> tuple[list[Floats], Form]:
         numbers.append(part if _is_array(part) else np.asarray(part))
         return Number(len(numbers) - 1)
 
-    def walk(part: object) -> Form:
+    def walk(part: Any) -> Form:
         if _is_array(part):
             return places[id(part)] if id(part) in places else places.setdefault(id(part), number(part))
         if isinstance(part, (int, float, np.number)) and not isinstance(part, bool):
@@ -88,7 +88,7 @@ def split(value: object) -> tuple[list[Floats], Form]:
             return Items(type(part), tuple(map(walk, part)))
         if not _declares(part):
             return Static(part)
-        kept = [f for f in fields(part) if _role(f) != HOST_ONLY and hasattr(part, f.name)]  # type: ignore[arg-type]
+        kept = [f for f in fields(part) if _role(f) != HOST_ONLY and hasattr(part, f.name)]
         values = ((f, getattr(part, f.name)) for f in kept)
         return Instance(type(part), tuple((f.name, walk(v) if _role(f) == TRACED else Static(v)) for f, v in values))
 

@@ -5,7 +5,6 @@ source runs eagerly on NumPy and compiled under JAX. `Namespace` lists the funct
 """
 
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import Any, Protocol, TypeVar, cast, overload
 
 import numpy as np
@@ -58,15 +57,9 @@ def namespace(x: Floats | Bools | Ints | Words) -> Namespace:
     return cast(Namespace, np if type(x) is np.ndarray else x.__array_namespace__())
 
 
-@lru_cache(maxsize=64)
-def row_numbers(trials: int) -> Ints:
-    """Return 0, 1, ..., trials - 1."""
-    return np.arange(trials)
-
-
 def at_arm(x: Floats, arm: ArmIndex) -> Floats:
     """Return x (b, ..., n) at each trial's arm: (b, ...)."""
-    return x[row_numbers(len(arm)), ..., arm]
+    return x[np.arange(len(arm)), ..., arm]
 
 
 def weighted_sum(phi: PerCost, g: OutputsPerArm) -> PerArm:

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from softbandit import validation
 from softbandit.backend import OutputsPerArm, PerArm, Traced, namespace
 from softbandit.errors import ArgumentError
-from softbandit.policies import About, State, StepPolicy, slater_margin
+from softbandit.policies import About, AcquisitionPolicy, State, slater_margin
 
 
 @dataclass(frozen=True, eq=False)
-class EPBO(StepPolicy):
+class EPBO(AcquisitionPolicy):
     """Optimistic bounds u_f, l_i:
 
     x_t = argmax u_f(x) - rho sum_i [l_i(x)]_+

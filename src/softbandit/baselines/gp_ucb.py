@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 
 from softbandit.backend import OutputsPerArm, PerArm
-from softbandit.policies import About, State, StepPolicy
+from softbandit.policies import About, AcquisitionPolicy, State
 
 
 @dataclass(frozen=True, eq=False)
-class GPUCB(StepPolicy):
+class GPUCB(AcquisitionPolicy):
     """x_t = argmax mu(x) + beta_t sigma(x).
 
     Chowdhury & Gopalan 2017, *On Kernelized Multi-armed Bandits*, Algorithm 1. Costs are

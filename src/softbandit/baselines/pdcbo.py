@@ -4,11 +4,11 @@ from dataclasses import dataclass
 
 from softbandit import validation
 from softbandit.backend import OutputsPerArm, PerArm, PerCost, Traced, namespace, weighted_sum
-from softbandit.policies import About, Choice, State, StepPolicy
+from softbandit.policies import About, AcquisitionPolicy, Choice, State
 
 
 @dataclass(frozen=True, eq=False)
-class PDCBO(StepPolicy):
+class PDCBO(AcquisitionPolicy):
     """Optimistic bounds u_f, l_i; lambda_i(1) = 0; z_t is the context of the round:
 
     x_t          = argmax u_f(x, z_t) - eta sum_i lambda_i(t) l_i(x, z_t)

@@ -6,11 +6,11 @@ import numpy as np
 
 from softbandit import validation
 from softbandit.backend import OutputsPerArm, PerArm, PerCost, PerTrial, Traced, namespace, weighted_sum
-from softbandit.policies import About, Choice, State, StepPolicy
+from softbandit.policies import About, AcquisitionPolicy, Choice, State
 
 
 @dataclass(frozen=True, eq=False)
-class POBO(StepPolicy):
+class POBO(AcquisitionPolicy):
     """Optimistic bounds u_f, l_i; Q_i(1) = 0, P_i(1) = 1, V_t = sqrt(t) / beta_t:
 
     x_t      = argmax u_f(x) - sum_i Q_i(t) l_i(x) / V_t - sum_i P_i(t) [l_i(x)]_+

@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 
 from softbandit.backend import OutputsPerArm, PerArm, PerCost, namespace, weighted_sum
-from softbandit.policies import About, Choice, State, StepPolicy
+from softbandit.policies import About, AcquisitionPolicy, Choice, State
 
 
 @dataclass(frozen=True, eq=False)
-class RPOL(StepPolicy):
+class RPOL(AcquisitionPolicy):
     """Upper bound u_f of the reward, lower bounds l_i of the costs, Q_i(1) = 1:
 
     x_t      = argmax u_f(x) - sum_i Q_i(t) [l_i(x)]_+

@@ -4,7 +4,8 @@ from dataclasses import dataclass, field
 
 from softbandit import validation
 from softbandit.errors import ArgumentError
-from softbandit.policies import CKB, About, Stage, WrappedPolicy
+from softbandit.policies import CKB, About, Stage
+from softbandit.policies.base import WrappedPolicy
 
 
 @dataclass(frozen=True, eq=False)

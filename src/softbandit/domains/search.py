@@ -25,7 +25,6 @@ from softbandit.backend import Floats
 from softbandit.domains.spaces import Domain
 
 ACCURACY = 0.01  # C, in units of the reward's bound B: the search aims at z within 0.01 B / sqrt(t) of its maximum
-
 CANDIDATES = 512
 STARTS = 8
 PROMISING = 16  # promising points that are candidates,

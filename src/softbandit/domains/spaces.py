@@ -20,7 +20,6 @@ from softbandit.domains.parameters import Categorical, Integer, Parameter
 from softbandit.errors import ArgumentError, Description, UnknownNameError
 
 FINITE_LIMIT = 4096  # A space of at most this many points becomes finite arms, which need no search
-
 LARGEST = 1e100  # coordinate of a box: its square must be finite
 ROUNDING = 1e-12  # how far from the domain, relative to its width, a point may be
 

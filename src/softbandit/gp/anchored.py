@@ -18,6 +18,11 @@ from softbandit.gp.growing_cholesky import GrowingCholesky
 from softbandit.gp.kernel import Kernel
 
 
+def no_rows() -> Floats:
+    """Return a matrix without rows, of no width yet."""
+    return np.empty((0, 0))
+
+
 @dataclass(eq=False)
 class GrowingRows:
     """Rows that are appended in place, in a buffer that doubles when it is full."""
@@ -54,11 +59,11 @@ class Anchored(ABC):
     _: KW_ONLY
     gain: float = 0.0
     t: int = 0
-    _table: GrowingRows = None  # type: ignore[assignment]  # one row per round; built below
+    _table: GrowingRows = field(default_factory=lambda: GrowingRows(no_rows()))  # one row per round
     _factor: GrowingCholesky = field(default_factory=GrowingCholesky)  # one row per anchor
 
     def __post_init__(self) -> None:
-        if self._table is None:
+        if not self._table.buffer.size:  # of no width yet
             object.__setattr__(self, "_table", GrowingRows.from_matrix(np.empty((0, sum(self._widths())))))
             for name, shape in self._stored(0).items():
                 if shape:

@@ -26,20 +26,18 @@ lambda = 1) sigma is 0.98 to 1.26 times the exact one, and the means are off by 
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Self
 
 import numpy as np
 
 from softbandit.backend import Floats
-from softbandit.gp.anchored import Anchored, GrowingRows
+from softbandit.gp.anchored import Anchored, GrowingRows, no_rows
 from softbandit.gp.growing_cholesky import GrowingCholesky
 from softbandit.gp.kernel import Kernel
 
 TOLERANCE = 1e-8  # the largest residual of a point that is not added to a dictionary with room, relative to k(x, x)
-
-
 POINTS, OUTPUTS, FEATURES = range(3)  # the parts of a row: x, y, and z with room for the whole budget
 
 
@@ -49,9 +47,9 @@ class Budgeted(Anchored):
 
     budget: int
     filled_at: int = 0  # the round in which the dictionary was last filled or replaced
-    S: Floats = None  # type: ignore[assignment]  # this and the next two are empty at first
-    w: Floats = None  # type: ignore[assignment]
-    R: Floats = None  # type: ignore[assignment]
+    S: Floats = field(default_factory=no_rows)
+    w: Floats = field(default_factory=no_rows)
+    R: Floats = field(default_factory=no_rows)
 
     def _widths(self) -> tuple[int, ...]:
         return self.dimension, self.outputs, self.budget

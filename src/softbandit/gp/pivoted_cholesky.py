@@ -14,7 +14,6 @@ from softbandit.errors import Description, KernelError
 from softbandit.gp.kernel import Kernel
 
 TOLERANCE = 1e-13  # the largest error of any entry of Phi Phi^T, relative to the largest k(x, x)
-
 LARGEST_PHI = 2**30  # bytes
 NEGATIVE = 1e-10  # a residual variance below minus this, relative to the largest k(x, x), is not rounding
 

@@ -141,7 +141,7 @@ class Steps(Policy):
 
 @dataclass(frozen=True, eq=False)
 class StepPolicy(ModelSettings, Steps):
-    """A policy with a model. A new one needs `about` and `acquisition`, or its own `decide`; the rest has defaults.
+    """A policy with a model. A new one needs `about` and `decide`; the rest has defaults.
 
     Fields hold the settings in force; `given` holds them as they were passed, so that a policy
     can be built again with others.
@@ -162,15 +162,6 @@ class StepPolicy(ModelSettings, Steps):
 
     def init(self, trials: int) -> State:
         return State(0, np.full((trials, self.constraints), self.initial_dual), self.model.prior(trials))
-
-    def decide(self, state: State, draws: Draws, among: ArmMask | None = None) -> Choice:
-        f, g = self._estimates(state, draws)
-        z = self.acquisition(state, f, g)
-        return self._choice(self._best(restrict(z, among), draws), f, g)
-
-    def acquisition(self, state: State, f: PerArm, g: OutputsPerArm) -> PerArm:
-        """Return what `decide` maximises over the arms, given the estimates f_t and g_t."""
-        raise NotImplementedError(f"{type(self).__name__} needs `acquisition` or `decide`.")
 
     def update(self, state: State, choice: Choice, reward: PerTrial, cost: PerCost) -> State:
         dual = self.next_dual(state, choice, cost)
@@ -256,6 +247,19 @@ class StepPolicy(ModelSettings, Steps):
             remedy = f"Only CKB searches a space of more than {FINITE_LIMIT} points; pass arms, such as a grid."
             raise ArgumentError.of("arms", f"finite arms, with {type(self).__name__}", self.arms, remedy)
         return self.space
+
+
+class AcquisitionPolicy(StepPolicy):
+    """A policy that plays the best arm by one function of the estimates. A new one needs `about` and `acquisition`."""
+
+    @abstractmethod
+    def acquisition(self, state: State, f: PerArm, g: OutputsPerArm) -> PerArm:
+        """Return the function over the arms that is maximised, given the estimates f_t and g_t."""
+
+    def decide(self, state: State, draws: Draws, among: ArmMask | None = None) -> Choice:
+        f, g = self._estimates(state, draws)
+        z = self.acquisition(state, f, g)
+        return self._choice(self._best(restrict(z, among), draws), f, g)
 
 
 @dataclass(frozen=True, eq=False)

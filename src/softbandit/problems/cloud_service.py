@@ -27,7 +27,6 @@ from softbandit.theory import largest_margin, norm_on_arms
 REPLICAS = range(2, 10)
 CORES = (1.0, 1.5, 2.0, 3.0)  # per replica
 CONCURRENCY = (2, 3, 4, 6, 8)  # requests in progress per replica
-
 REPLICA_PRICE, CORE_PRICE = 0.02, 0.05  # dollars per hour
 PRICE_SWING = 0.02  # relative: the market's price is uniform within it of the usual one
 WINDOWS = 500  # rows of the noise table

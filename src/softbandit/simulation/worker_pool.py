@@ -8,6 +8,7 @@ import socket
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from importlib import import_module
 from typing import Any, TypeVar
 
 from softbandit.errors import ArgumentError, ClusterError, Description, needs_extra
@@ -88,7 +89,7 @@ def connection(backend: str) -> Callable[[], AbstractContextManager[None]]:
         remedy = "For example dask://127.0.0.1:8786."
         raise ArgumentError.of("backend", "local, dask://ADDRESS or ray://ADDRESS", backend, remedy)
     with needs_extra("joblib", "sweep"):
-        import joblib  # noqa: F401
+        import_module("joblib")
     return lambda: _connected(scheme, address)
 
 
