@@ -14,7 +14,7 @@ from softbandit.experiments.spec import Experiment, Settings
 from softbandit.experiments.tables import METRICS, Table, label
 from softbandit.policies import Policy
 from softbandit.problems import Problem
-from softbandit.simulation.engine_choice import choose_engine
+from softbandit.simulation.engine_choice import jax_pays
 from softbandit.simulation.scores import Scores, score
 from softbandit.simulation.simulator import simulate
 from softbandit.simulation.trace import ComplaintWarning
@@ -67,10 +67,10 @@ def choose_engines(spec: Experiment, data: str | None = None) -> dict[str, str]:
     engines = {}
     for name in spec.policies:
         policy_cells = [cell for cell in cells if cell.policy == name]
-        problem, policy = prepare(policy_cells[0], data)
+        _, policy = prepare(policy_cells[0], data)
         rounds = spec.horizon * len(policy_cells)
-        step = policy.stage(0).policy
-        engines[name] = choose_engine("auto", step, problem, len(policy_cells[0].trials), rounds)
+        pays = jax_pays(policy.stage(0).policy, len(policy_cells[0].trials), rounds)  # JAX can trace them all
+        engines[name] = "jax" if pays else "numpy"
     return engines
 
 

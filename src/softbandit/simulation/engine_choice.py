@@ -33,19 +33,20 @@ def check_options(engine: str, options: Options) -> None:
 
 
 def choose_engine(engine: str, step: Steps, problem: AnyProblem, trials: int, rounds: int) -> str:
-    """Return "numpy" or "jax".
-
-    "auto" is JAX if it is expected to save time over that many rounds in all, is installed,
-    and can trace the policy: a user's exploration may use NumPy by name.
-    """
+    """Return "numpy" or "jax". "auto" is JAX if it pays and can trace the policy: a user's may use NumPy by name."""
     if engine != "auto":
         return engine
-    if not isinstance(problem, Problem) or step.continuous or seconds_saved(step, trials, rounds) <= COMPILATION:
-        return "numpy"
+    return "jax" if jax_pays(step, trials, rounds) and _jax_engine().can_trace(step, problem) else "numpy"
+
+
+def jax_pays(step: Steps, trials: int, rounds: int) -> bool:
+    """Return whether JAX is expected to save time over that many rounds in all, and is installed."""
+    if step.continuous or seconds_saved(step, trials, rounds) <= COMPILATION:
+        return False
     if find_spec("jax") is None:
         _hint_at_jax()
-        return "numpy"
-    return "jax" if _jax_engine().can_trace(step, problem) else "numpy"
+        return False
+    return True
 
 
 def seconds_saved(step: Steps, trials: int, rounds: int) -> float:
@@ -63,7 +64,7 @@ def entries(step: Steps) -> int:
 def _hint_at_jax() -> None:
     """Say once how to get JAX."""
     message = "This would run several times faster with JAX: pip install 'softbandit[jax]'. engine='numpy' is in use."
-    warnings.warn(message, EngineHint, stacklevel=4)
+    warnings.warn(message, EngineHint, stacklevel=5)
 
 
 def make_engine(engine: str, step: Steps, problem: AnyProblem, rounds: int, options: Options) -> Engine:
