@@ -18,6 +18,8 @@ from softbandit.model.finite import Factors, FiniteModel, Output, finite_model
 from softbandit.model.widths import checked_confidence, width_rule
 
 PerConstraint = float | Sequence[float]  # one number, or one per constraint
+LEAST_NOISE = 1e-6  # in the default lambda
+MIXTURE_VARIANCE = 0.1  # c in the tight width's lambda = R^2 / (c B^2): see docs/theory.md
 
 
 class ModelDefaults:
@@ -51,10 +53,7 @@ class ModelSettings(ModelDefaults):
 
 
 def build_model(s: ModelSettings) -> FiniteModel | ContinuousModel:
-    """Check the settings, and return the model that they describe.
-
-    lambda is 1 + 2 / T by default or, if `calibrated`, R^2: the posterior of Gaussian noise.
-    """
+    """Check the settings, and return the model that they describe."""
     m = s.constraints
     kernels = _kernels(s.kernel, s.cost_kernel, m, probes(s.arms))
     explorations = [as_exploration("explore", s.explore)]
@@ -62,13 +61,12 @@ def build_model(s: ModelSettings) -> FiniteModel | ContinuousModel:
     noise = validation.nonnegative("noise", s.noise)
     cost_noise = noise if s.cost_noise is None else s.cost_noise
     R = np.append(noise, validation.numbers_above("cost_noise", cost_noise, m, least=0.0, strict=False))
-    default = np.maximum(R, 1e-6) ** 2 if s.calibrated else 1 + 2 / s.horizon
-    given = default if s.regularisation is None else s.regularisation
+    bounds = np.append(*norm_bounds(s.reward_bound, s.cost_bound, m))
+    given = _default_regularisation(s, bounds, R) if s.regularisation is None else s.regularisation
     lambdas = validation.numbers_above("regularisation", given, 1 + m, least=0.0, strict=True)
     scale = validation.nonnegative("width_scale", s.width_scale)
     sign = np.append(scale, np.full(m, -scale))  # up for the reward, down for a cost
-    bounds = np.append(*norm_bounds(s.reward_bound, s.cost_bound, m))
-    rule = width_rule(s.width, bounds, R, sign, checked_confidence(s.confidence))
+    rule = width_rule(s.width, bounds, R, lambdas, sign, checked_confidence(s.confidence))
     outputs = [Output(*output) for output in zip(kernels, lambdas.tolist(), explorations, R, strict=True)]
     if isinstance(s.arms, Domain):
         points = None if s.budget is None else validation.whole("budget", s.budget, least=2)
@@ -79,6 +77,15 @@ def build_model(s: ModelSettings) -> FiniteModel | ContinuousModel:
         raise ArgumentError.of("budget", "None, on finite arms", s.budget, "Their cost does not grow; leave it out.")
     _try(model)
     return model
+
+
+def _default_regularisation(s: ModelSettings, bounds: Floats, R: Floats) -> Floats | float:
+    """Return lambda: R^2 if `calibrated`, the posterior of Gaussian noise; else the width's: the paper's is 1 + 2 / T."""
+    if s.calibrated:
+        return np.asarray(np.maximum(R, LEAST_NOISE) ** 2)
+    if isinstance(s.width, str) and s.width == "tight":
+        return np.asarray(np.maximum(R / bounds, LEAST_NOISE) ** 2 / MIXTURE_VARIANCE)
+    return 1 + 2 / s.horizon
 
 
 def norm_bounds(reward_bound: object, cost_bound: object, constraints: int) -> tuple[float, Floats]:

@@ -12,7 +12,7 @@ import numpy as np
 
 from softbandit import validation
 from softbandit.backend import Floats, Ints, PerOutput, PerTrial, Traced, namespace
-from softbandit.errors import ArgumentError, UnknownNameError
+from softbandit.errors import ArgumentError
 
 
 class Width(Protocol):
@@ -48,6 +48,37 @@ class TheoryWidth:
 
 
 @dataclass(frozen=True, eq=False)
+class TightWidth:
+    """beta_t = sqrt(B^2 + (R^2 / lambda) (2 gain + 2 ln((m + 1) / alpha))), with each output's B, R and lambda.
+
+    `gain` is the realised information gain at that lambda, which may be any positive number:
+    docs/theory.md has the proof, by a mixture of likelihood ratios. A signed width has
+    signed B and R.
+
+    >>> width = TightWidth(np.array([3.0]), np.array([2.0]), np.array([0.5]), log_term=1.0)
+    >>> width(1, np.array([0.0]))
+    array([[5.]])
+    """
+
+    bound: Traced[Floats]  # (outputs,): B or G_i, signed
+    noise: Traced[Floats]  # (outputs,): R, signed
+    regularisation: Traced[Floats]  # (outputs,): lambda
+    log_term: Traced[float]  # ln((m + 1) / alpha)
+
+    def __call__(self, t: int, gain: PerTrial) -> PerOutput:
+        xp = namespace(gain)
+        noise = self.noise**2 / self.regularisation * (2 * (gain + self.log_term))[:, None]
+        return xp.sign(self.bound) * xp.sqrt(self.bound**2 + noise)
+
+
+# The widths that come with a proof: each from bound, noise and lambda of some outputs, and ln((m + 1) / alpha).
+VALID: dict[str, Callable[[Floats, Floats, Floats, float], Width]] = {
+    "theory": lambda bound, noise, regularisation, log_term: TheoryWidth(bound, noise, log_term),
+    "tight": TightWidth,
+}
+
+
+@dataclass(frozen=True, eq=False)
 class GivenWidth:
     """A user's numbers: one row for all rounds, or one per round."""
 
@@ -73,18 +104,18 @@ class WidthFunction:
         return GivenWidth(np.concatenate([self(t, np.empty(0)) for t in range(1, rounds + 1)]))
 
 
-def width_rule(value: object, bound: Floats, noise: Floats, sign: Floats, confidence: float) -> WidthRule:
-    """Return the rule for "theory", a number, numbers or a function of t; `sign` includes the scale."""
+def width_rule(
+    value: object, bound: Floats, noise: Floats, regularisation: Floats, sign: Floats, confidence: float
+) -> WidthRule:
+    """Return the rule for "theory", "tight", a number, numbers or a function of t; `sign` includes the scale."""
     if callable(value):
         _signed(value(1), sign)  # refuse now what would fail later
         return lambda outputs: WidthFunction(value, sign, outputs)
     if not isinstance(value, str):
         given = _signed(value, sign)[None]
         return lambda outputs: GivenWidth(given[:, outputs])
-    if value != "theory":
-        raise UnknownNameError.among("width", value, ["theory"])
-    log_term = math.log(len(bound) / confidence)
-    return lambda outputs: TheoryWidth((sign * bound)[outputs], (sign * noise)[outputs], log_term)
+    width, log_term = validation.named("width", value, VALID), math.log(len(bound) / confidence)
+    return lambda i: width((sign * bound)[i], (sign * noise)[i], regularisation[i], log_term)
 
 
 def _signed(value: object, sign: Floats) -> Floats:

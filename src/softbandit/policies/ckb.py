@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from softbandit import validation
 from softbandit.backend.blas_threads import one_thread
 from softbandit.backend.random import Draws
 from softbandit.backend.shapes import ArmIndex, ArmMask, Floats, OutputsPerArm, PerArm, PerCost, PerTrial
@@ -42,9 +43,13 @@ class CKB(StepPolicy):
     confidence
         alpha, the probability with which the guarantees may fail.
     regularisation
-        lambda; one number, or one per output. Default 1 + 2 / T.
+        lambda; one number, or one per output. Default 1 + 2 / T or, with the tight width, 10 R^2 / B^2.
     width, width_scale
-        beta_t: "theory", a number (or one per output), or a function of t = 1, 2, ...; and a factor on it.
+        beta_t: "theory" (the paper's), "tight" (as valid, and much narrower), a number (or one per output), or a
+        function of t = 1, 2, ...; and a factor on it.
+    dual_feedback
+        What moves the dual: "estimate" (the paper's optimistic g_t) or "measured" (the observed cost, so that
+        the price rises whenever the limit is exceeded, whatever the model believes).
     dual, rho, V
         "projected" (Algorithm 1, the dual in [0, rho]) or "queue" (Algorithm 2); the dual's cap, 4 B / delta
         by default, and its inverse step size, G sqrt(T) / rho by default.
@@ -73,6 +78,7 @@ class CKB(StepPolicy):
     explore: str | Exploration = "ucb"
     explore_cost: str | Exploration | None = None
     dual: str = "projected"
+    dual_feedback: str = "estimate"
     rho: Traced[float | None] = None
     V: Traced[PerConstraint | None] = None
     slack: Traced[float] = 0.0
@@ -113,7 +119,8 @@ class CKB(StepPolicy):
         return f_bar - weighted_sum(phi, g_bar), f_bar, g_bar  # line 5
 
     def update(self, state: State, choice: Choice, reward: PerTrial, cost: PerCost) -> State:
-        dual = self.dual_rule.step(state.dual, choice.cost_estimate)  # line 7
+        heard = cost if self.dual_feedback == "measured" else choice.cost_estimate
+        dual = self.dual_rule.step(state.dual, heard)  # line 7
         posterior = self._learn(state, choice, reward, cost)  # line 8
         return State(state.round + 1, dual, posterior)
 
@@ -162,6 +169,7 @@ class CKB(StepPolicy):
 
     def _complete(self) -> None:
         B, G = float(self.bounds[0, 0]), self.bounds[1:, 0]
+        validation.named("dual_feedback", self.dual_feedback, dict.fromkeys(["estimate", "measured"]))
         self._set(slack=checked_slack(self.slack, self.slater))
         needed = self.constraints > 0 and not (self.dual == "queue" and self.V is not None)
         rho = dual_cap(self.rho, B, self.slater, needed)

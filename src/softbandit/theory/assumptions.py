@@ -8,7 +8,7 @@ import numpy as np
 
 from softbandit.backend import Floats
 from softbandit.gp import Features
-from softbandit.model import NAMES, Exploration
+from softbandit.model import NAMES, VALID, Exploration
 from softbandit.policies import CKB
 from softbandit.theory.optimum import largest_margin
 
@@ -49,6 +49,11 @@ def explorations(policy: CKB) -> list[Exploration]:
     return [exploration for _, exploration in policy.model.by_output()]
 
 
+def regularisations(policy: CKB) -> Floats:
+    """Return lambda of each output."""
+    return np.array([group.regularisation for group, _ in policy.model.by_output()], dtype=float)
+
+
 def _checked(assumption: str, holds: bool, detail: str) -> Row:
     return Row(assumption, VERIFIED if holds else VIOLATED, detail)
 
@@ -82,9 +87,15 @@ def kernel_rows(policy: CKB) -> list[Row]:
 def setting_rows(policy: CKB, problem: Truth | None) -> list[Row]:
     """Return the rows that are the same on arms and on a space."""
     horizon = Row("at most T rounds", GIVEN, f"T = {policy.horizon:,}")
-    least = min(float(group.regularisation) for group, _ in policy.model.by_output())
-    regularisation = _checked("lambda >= 1", least >= 1, f"{least:.6g}")
-    return [noise_row(policy, problem), regularisation, width_row(policy), horizon, independence_row(policy)]
+    rows = [noise_row(policy, problem), regularisation_row(policy), width_row(policy)]
+    return [*rows, horizon, independence_row(policy)]
+
+
+def regularisation_row(policy: CKB) -> Row:
+    least = float(regularisations(policy).min())
+    if isinstance(policy.width, str) and policy.width == "tight":
+        return Row("lambda > 0", VERIFIED, f"{least:.4g}; the tight width is valid for any")
+    return _checked("lambda >= 1", least >= 1, f"{least:.6g}")
 
 
 def noise_row(policy: CKB, problem: Truth | None) -> Row:
@@ -100,9 +111,9 @@ def noise_row(policy: CKB, problem: Truth | None) -> Row:
 def width_row(policy: CKB) -> Row:
     name, width, scale = "width at least beta_t", policy.width, policy.width_scale
     if isinstance(width, str):
-        return _checked(name, scale >= 1, f"{scale:g} x the theory's")
-    bounds = policy.bounds[:, 0]
-    beta_1 = bounds + policy.model.noise * math.sqrt(2 * (1 + math.log(len(bounds) / policy.confidence)))
+        return _checked(name, scale >= 1, f"{scale:g} x the {width} width")
+    lambdas, log_term = regularisations(policy), math.log((1 + policy.constraints) / policy.confidence)
+    beta_1 = VALID["tight"](policy.bounds[:, 0], policy.model.noise, lambdas, log_term)(1, np.zeros(1))[0]
     if not callable(width) and np.any(scale * np.asarray(width, dtype=float) < beta_1):
         return Row(name, VIOLATED, f"your width is below beta_1 = {beta_1.min():.4g}")
     return Row(name, UNKNOWN, "the width is your own; the theory's is width='theory'")
@@ -119,7 +130,8 @@ def constraint_rows(policy: CKB, problem: Truth | None, price: float | None) -> 
     if not policy.constraints:
         return []
     projected = policy.dual == "projected"
-    rule = "projected to [0, rho]" if projected else "a virtual queue, for which the paper states no theorem"
+    moved = ", moved by measured costs" if policy.dual_feedback == "measured" else ""
+    rule = f"projected to [0, rho]{moved}" if projected else "a virtual queue, for which the paper states no theorem"
     return [slater_row(policy, problem), cap_row(policy, price), _checked("dual of Algorithm 1", projected, rule)]
 
 

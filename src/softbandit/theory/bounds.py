@@ -1,11 +1,13 @@
-"""Theorems 1 and 2 of the paper as numbers: bounds on R_+(T) and V(T) with every constant.
+"""Theorems 1 and 2 of the paper as numbers: bounds on R_+(T) and V(T) with every constant, for any valid width.
 
 docs/theory.md derives them step by step. Let m constraints have one phi_i, V_i and G_i each,
-epsilon be the slack, c = c1 + c2 the largest deviation of the estimates in units of sigma,
-and S = sum_t sigma_{t-1}(x_t). Both theorems bound a sum T1 + T2 <= chi(phi), and then
+epsilon be the slack, and Q_i and N the costs of the dual's steps and of its noise: T (G_i + eps)^2
+and 0 if estimates move it. Both theorems bound a sum T1 + T2 <= chi(phi), and then
 
-    R_+(T) <= chi(0) + sum_i T (G_i + eps)^2 / 2 V_i + 2 B T eps / delta
-    V_i(T) <= [(chi(rho) + sum_i (V_i rho^2 / 2 + T (G_i + eps)^2 / 2 V_i)) / (rho - phi*) - T eps]_+
+    R_+(T) <= chi(0) + sum_i Q_i / 2 V_i + N + 2 B T eps / delta
+    V_i(T) <= [(chi(rho) + sum_i (V_i rho^2 / 2 + Q_i / 2 V_i) + N) / (rho - phi*) - T eps]_+
+
+with chi(rho) in place of chi(0) if measured costs move the dual.
 """
 
 import math
@@ -17,7 +19,7 @@ import numpy as np
 from softbandit import validation
 from softbandit.backend import Floats
 from softbandit.errors import ArgumentError
-from softbandit.model import checked_confidence
+from softbandit.model import VALID, checked_confidence
 from softbandit.policies import checked_slack, slater_margin
 from softbandit.theory.certificates import SATISFIED, Condition
 
@@ -38,9 +40,12 @@ class Setting:
     rho: float
     V: Floats  # (m,)
     dual_bound: float  # >= max_i phi*_i of the tightened problem, such as 2 B / (delta - epsilon)
+    width: str = "theory"  # or "tight", valid for any lambda > 0
+    measured: bool = False  # the dual is moved by observed costs
 
     def __post_init__(self) -> None:
         checked_confidence(self.confidence)
+        validation.named("width", self.width, VALID)
         if self.slack:
             checked_slack(self.slack, self.slater)
         if not self.width_scale >= 1:
@@ -49,19 +54,68 @@ class Setting:
 
     @property
     def beta(self) -> Floats:
-        """The largest theory width of each output, beta_T."""
+        """The largest valid width of each output, beta_T."""
         log_term = math.log(len(self.bound) / self.confidence)
-        return np.asarray(self.bound + self.noise * np.sqrt(2 * (self.gain + 1 + log_term)))
+        width = VALID[self.width](self.bound, self.noise, self.regularisation, log_term)
+        return np.asarray(width(self.horizon, self.gain).diagonal())  # each output's width after its own gain
 
-    @property
-    def deviation_sum(self) -> Floats:
-        """Upper bounds on sum_t sigma_{t-1}(x_t) of each output.
+    def deviation_sum(self, cap: Floats | float = 1.0) -> Floats:
+        """Return upper bounds on sum_t min(cap, sigma_{t-1}(x_t)) of each output."""
+        outputs = np.broadcast(self.gain, self.regularisation, cap)
+        return np.array([deviation_sum(self.horizon, *output) for output in outputs])
 
-        By Cauchy-Schwarz and s <= ln(1 + s / lambda) / ln(1 + 1 / lambda) for s in [0, 1]:
-        sqrt(T sum sigma^2) <= sqrt(2 T gamma_T / ln(1 + 1 / lambda)), and never above T.
+    def squared_costs(self) -> Floats:
+        """Return upper bounds on sum_t (c + eps)^2 of each cost c that moves the dual.
+
+        Estimates are at most G. The noise of measured costs adds to it as to a noncentral chi-squared
+        variable of T degrees of freedom; all m bounds hold with probability 1 - alpha / 2.
         """
-        T = self.horizon
-        return np.minimum(T, np.sqrt(2 * T * self.gain / np.log1p(1 / self.regularisation)))
+        T, m, R = self.horizon, len(self.V), self.noise[1:]
+        largest = T * (self.bound[1:] + self.slack) ** 2
+        if not self.measured or not m:
+            return np.asarray(largest)
+        x = math.log(2 * m / self.confidence)
+        return np.asarray(largest + T * R**2 + 2 * R * np.sqrt((T * R**2 + 2 * largest) * x) + 2 * R**2 * x)
+
+    def noise_sum(self) -> float:
+        """Return a bound on sum_it (phi_it - phi_i) noise_it at every corner phi, if the dual is moved by measured costs.
+
+        It holds with probability 1 - alpha / 2.
+        """
+        m = len(self.V)
+        if not self.measured or not m:
+            return 0.0
+        return float(self.rho * self.noise[1:].sum() * math.sqrt(2 * self.horizon * math.log(4 * m / self.confidence)))
+
+
+def deviation_sum(T: int, gain: float, regularisation: float, cap: float = 1.0) -> float:
+    """Return the largest sum over T rounds of min(cap, sigma_t), given sigma_t <= 1 and the total gain.
+
+    Each round gains w / 2 with w = ln(1 + sigma^2 / lambda), so the sum is of h(w_t) with
+    h(w) = min(cap, sqrt(lambda (e^w - 1))) and sum w_t <= 2 gain: at most T times the concave
+    envelope of h at 2 gain / T. h is concave up to w = ln 2; if it reaches the cap later, the
+    envelope leaves h at its tangent through that point.
+
+    >>> deviation_sum(100, gain=50 * math.log(2), regularisation=1.0)  # sigma = 1 throughout
+    100.0
+    """
+    lam, w, largest = regularisation, 2 * gain / T, min(cap, 1.0)
+
+    def h(w: float) -> float:
+        return math.sqrt(lam * math.expm1(w))
+
+    def tangent(at: float, w: float) -> float:
+        return h(at) + lam * math.exp(at) / (2 * h(at)) * (w - at)
+
+    reached = math.log1p(largest**2 / lam)  # h(reached) = largest
+    if w >= reached:
+        return T * largest
+    if reached <= math.log(2):
+        return T * h(w)
+    from scipy.optimize import brentq
+
+    leaves = brentq(lambda at: tangent(at, reached) - largest, 1e-12, math.log(2))
+    return T * (h(w) if w <= leaves else tangent(leaves, w))
 
 
 class Bound(NamedTuple):
@@ -74,10 +128,15 @@ class Bound(NamedTuple):
 
 
 def theorem_1(setting: Setting) -> Bound:
-    """Return the bound for CKB-UCB (Theorem 3.3): the estimates are optimistic, so T1 <= 0."""
-    deviation = (1 + setting.width_scale) * setting.beta * setting.deviation_sum
-    reward, costs = float(deviation[0]), float(deviation[1:].sum())
-    return _bound("Theorem 3.3", 1 - setting.confidence, setting, reward, reward + setting.rho * costs)
+    """Return the bound for CKB-UCB (Theorem 3.3): the estimates are optimistic, so T1 <= 0.
+
+    A truncated estimate deviates by at most 2 B, and by (1 + s) beta_t sigma_{t-1}.
+    """
+    largest = (1 + setting.width_scale) * setting.beta
+    deviation = largest * setting.deviation_sum(cap=2 * setting.bound / largest)
+    reward, costs = float(deviation[0]), setting.rho * float(deviation[1:].sum())
+    chi_0 = reward + costs if setting.measured else reward
+    return _bound("Theorem 3.3", 1 - setting.confidence, setting, chi_0, reward + costs)
 
 
 def theorem_2(setting: Setting, condition: Condition) -> Bound:
@@ -93,16 +152,19 @@ def theorem_2(setting: Setting, condition: Condition) -> Bound:
     c = setting.beta * (1 + condition.reach(T))
     D = 4 * float(weight @ setting.bound)
     M = D * (1 + condition.p_2(1)) + float(weight @ c) / condition.p_4
-    chi = float(weight @ (c * setting.deviation_sum)) / condition.p_4 + D * condition.total(T)
-    # The martingale bound holds for one phi; the proof needs it at every corner of [0, rho]^m.
-    chi += M * math.sqrt(2 * T * (m * math.log(2) - math.log(setting.confidence)))
+    chi = float(weight @ (c * setting.deviation_sum())) / condition.p_4 + D * condition.total(T)
+    # The martingale bound holds for one phi. Step 4 needs it at every corner of [0, rho]^m; measured costs, at phi_t.
+    corners = 0 if setting.measured else m
+    chi += M * math.sqrt(2 * T * (corners * math.log(2) - math.log(setting.confidence)))
     return _bound("Theorem 3.6", 1 - 2 * setting.confidence - sum(condition.doubts), setting, chi, chi)
 
 
 def _bound(theorem: str, probability: float, s: Setting, chi_0: float, chi_rho: float) -> Bound:
     """Return what T1 + T2 <= chi implies for regret (phi = 0) and violation (each phi_i 0 or rho)."""
-    T, B, G = s.horizon, float(s.bound[0]), s.bound[1:]
-    step = float(np.sum(T * (G + s.slack) ** 2 / (2 * s.V)))
+    T, B = s.horizon, float(s.bound[0])
+    if s.measured and len(s.V):
+        theorem, probability = f"{theorem} with measured costs", probability - s.confidence
+    step = float(np.sum(s.squared_costs() / (2 * s.V))) + s.noise_sum()
     regret = chi_0 + step + (2 * B * T * s.slack / s.slater if s.slack else 0.0)
     if s.rho <= s.dual_bound:
         return Bound(theorem, probability, regret, math.inf)

@@ -9,7 +9,7 @@ import numpy as np
 
 from softbandit.backend import POLICY, DrawCount, Draws, Floats, Ints, draw
 from softbandit.gp import ArmPosterior, Features, weight_space
-from softbandit.model import ArmBelief, Exploration, explorations
+from softbandit.model import VALID, ArmBelief, Exploration, explorations
 
 USABLE = 1e-3  # a sampled p_3 below this counts as a failure: the bound would be a thousand times larger
 ROUNDING = 1e-9  # equality counts as optimism
@@ -48,6 +48,12 @@ class Trial:
     seed: int = 0
     doubt: float = 0.01  # the probability that some Monte Carlo interval is wrong
     horizon: int = 10_000  # T, the longest run to which the test applies
+    width: str = "theory"  # or "tight"
+
+    def beta(self, gain: Floats) -> float:
+        """Return the valid width after that gain, (1,)."""
+        outputs = (np.array([value]) for value in (self.bound, self.noise, self.regularisation))
+        return float(VALID[self.width](*outputs, self.log_term)(1, gain)[0, 0])
 
 
 def law(exploration: Exploration, trial: Trial) -> Law:
@@ -139,7 +145,7 @@ def sample(exploration: Exploration, trial: Trial, state: ArmPosterior, round: i
     """Test an exploration in one state; `round` selects the random numbers."""
     n = len(trial.features.phi)
     samples = max(1000, min(trial.samples, 20_000_000 // n))
-    beta = trial.bound + trial.noise * math.sqrt(2 * (float(state.gain[0]) + 1 + trial.log_term))
+    beta = trial.beta(state.gain)
     sigma = np.sqrt(state.var[0])
     uncertain = sigma > 1e-9
     support = np.arange(n) if trial.target is None else np.flatnonzero(trial.target)

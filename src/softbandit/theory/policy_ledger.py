@@ -181,6 +181,7 @@ def _condition(policy: CKB, mixture: Floats | None, one_arm: bool | None) -> Con
             target=mixture,
             seed=i,
             horizon=policy.horizon,
+            width=policy.width if isinstance(policy.width, str) else "theory",
         )
         for i, ((group, _), B, R) in enumerate(per_output)
     ]
@@ -196,7 +197,7 @@ def _setting(policy: CKB, price: float | None) -> Setting:
         bound=policy.bounds[:, 0],
         noise=policy.model.noise,
         gain=_gains(policy),
-        regularisation=np.array([group.regularisation for group, _ in policy.model.by_output()]),
+        regularisation=assumptions.regularisations(policy),
         confidence=policy.confidence,
         width_scale=policy.width_scale,
         slater=policy.slater or math.nan,
@@ -204,6 +205,8 @@ def _setting(policy: CKB, price: float | None) -> Setting:
         rho=float(policy.rho or 0.0) if policy.constraints else 0.0,
         V=np.atleast_1d(np.asarray(policy.V, dtype=float)),
         dual_bound=assumptions.dual_bound(policy) if price is None else price,
+        width=str(policy.width),
+        measured=policy.dual_feedback == "measured",
     )
 
 
