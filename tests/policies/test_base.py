@@ -46,6 +46,7 @@ BAD = {
     "width": ["theorem", -1.0, math.nan, [1.0], lambda t: -1.0, lambda t: "wide", object()],
     "width_scale": [*NOT_NUMBERS, -1.0],
     "dual": ["queues", None, 3],
+    "dual_feedback": ["observed", None, 3],
     "rho": [0.0, -1.0, math.nan, "8"],
     "V": [0.0, -1.0, math.nan, "3", [1.0, 1.0]],
     "slack": [-0.1, 0.26, math.nan, "0.1", None],

@@ -72,6 +72,8 @@ POLICIES = {
     "CKB, Thompson": policy(explore="ts"),
     "CKB, RandUCB for the reward only": policy(explore="rand", explore_cost="ucb"),
     "CKB, queue": policy(dual="queue", slack=0.01, ties="first"),
+    "CKB, tight widths and measured costs": policy(width="tight", dual_feedback="measured"),
+    "CKB, tight widths, Thompson": policy(width="tight", explore="ts"),
     "CKB, another cost kernel": policy(cost_kernel=sb.Matern(0.5), explore="ts"),
     "CKB, two constraints": policy(problem(constraints=2, seed=5), explore="rand"),
     "CKB, unconstrained": policy(constraints=0, explore="ts"),

@@ -9,7 +9,7 @@ from softbandit_tests import examples_of
 import softbandit as sb
 from softbandit.backend.random import POLICY, PROBLEM, draw
 from softbandit.model.widths import TheoryWidth
-from softbandit.theory import Setting, Trial, cancelling_slack, certify, theorem_1, theorem_2
+from softbandit.theory import Setting, Trial, cancelling_slack, certify, deviation_sum, theorem_1, theorem_2
 
 SETTING = Setting(
     horizon=400,
@@ -32,7 +32,8 @@ def by_hand(slack=0.0, rho=16.0):
     log_term = math.log(2 / 0.1)
     beta_f = 2.0 + 0.5 * math.sqrt(2 * (6.0 + 1 + log_term))
     beta_g = 3.0 + 0.25 * math.sqrt(2 * (8.0 + 1 + log_term))
-    S_f, S_g = (math.sqrt(2 * 400 * gamma / math.log(2)) for gamma in (6.0, 8.0))
+    # The gain is small for so many rounds: the largest sum of deviations has the same one in each.
+    S_f, S_g = (400 * math.sqrt(math.exp(2 * gamma / 400) - 1) for gamma in (6.0, 8.0))
     step = 400 * (3.0 + slack) ** 2 / (2 * 3.75)
     regret = 2 * beta_f * S_f + step + 2 * 2.0 * 400 * slack / 0.5
     total = 2 * beta_f * S_f + rho * 2 * beta_g * S_g + 3.75 * rho**2 / 2 + step
@@ -59,6 +60,54 @@ def test_slack_trades_regret_for_violation():
         assert bound.violation == pytest.approx(max(0.0, total / (16.0 - 4.0 / (0.5 - slack)) - 400 * slack), rel=1e-12)
 
 
+def test_measured_costs_add_their_noise_to_the_bound_of_theorem_1():
+    """By hand: chi(rho) in both bounds, a noncentral chi-squared sum in place of T G^2, and a martingale."""
+    measured = replace(SETTING, measured=True)
+    _, total = by_hand()
+    chi = total - 3.75 * 16.0**2 / 2 - 400 * 3.0**2 / (2 * 3.75)
+    x, R = math.log(2 / 0.1), 0.25
+    squares = 400 * 3.0**2 + 400 * R**2 + 2 * R * math.sqrt((400 * R**2 + 2 * 400 * 3.0**2) * x) + 2 * R**2 * x
+    noise = 16.0 * R * math.sqrt(2 * 400 * math.log(4 / 0.1))
+    regret = chi + squares / (2 * 3.75) + noise
+    bound = theorem_1(measured)
+    assert bound.regret == pytest.approx(regret, rel=1e-12)
+    assert bound.violation == pytest.approx((regret + 3.75 * 16.0**2 / 2) / (16.0 - 8.0), rel=1e-12)
+    assert (bound.theorem, bound.probability) == ("Theorem 3.3 with measured costs", pytest.approx(0.8))
+    random = theorem_2(measured, condition([sb.RandUCB(), sb.RandUCB()]))
+    assert random.probability == pytest.approx(0.7)
+
+
+def test_the_sums_that_measured_costs_add_stay_below_their_bounds():
+    """Each holds with probability 1 - alpha / 2 = 0.95; over 4,000 runs five standard errors are 0.017."""
+    rng, T, R, a = np.random.default_rng(0), 400, 0.25, 3.0
+    noise = R * rng.standard_normal((4000, T))
+    squares = ((a + noise) ** 2).sum(axis=1)
+    phi = np.where(np.cumsum(noise, axis=1) > 0, 16.0, 0.0)  # a price in [0, rho] that follows the noise, a round late
+    lagged = np.concatenate([np.zeros((4000, 1)), phi[:, :-1]], axis=1)
+    worst = np.maximum((lagged * noise).sum(axis=1), ((lagged - 16.0) * noise).sum(axis=1))
+    setting = replace(SETTING, measured=True)
+    assert (squares > setting.squared_costs()[0]).mean() <= 0.05 + 0.017
+    assert (worst > setting.noise_sum()).mean() <= 0.05 + 0.017
+    assert (squares > setting.squared_costs()[0] - 100).any()  # and not by far: a standard deviation of the sum is 30
+
+
+@pytest.mark.parametrize("lam", [0.003, 0.1, 1.0, 4.0])
+@pytest.mark.parametrize("cap", [0.05, 0.4, 1.0])
+def test_the_sum_of_deviations_is_the_largest_that_the_gain_allows(lam, cap):
+    """Dynamic programming over T rounds, each with a share of the gain in whole units: never above, and nearly reached."""
+    T, units = 12, 600
+    most = T * math.log1p(1 / lam) * 1.1 / 2  # beyond what T rounds can gain
+    h = np.minimum(min(cap, 1.0), np.sqrt(lam * np.expm1(2 * most * np.arange(units + 1) / units)))
+    best = np.zeros(units + 1)
+    for _ in range(T):
+        best = np.array([max(best[u - w] + h[w] for w in range(u + 1)) for u in range(units + 1)])
+    for u in range(units // 20, units + 1, units // 20):
+        bound = deviation_sum(T, most * u / units, lam, cap)
+        assert best[u] <= bound * (1 + 1e-12)
+        # One round fewer than T may end between the envelope's two ends, and a unit of gain is lost to rounding.
+        assert bound <= best[u] * 1.1 + min(cap, 1.0)
+
+
 def test_a_dual_cap_below_the_optimal_dual_gives_no_violation_bound():
     assert theorem_1(replace(SETTING, rho=8.0)).violation == math.inf
 
@@ -78,7 +127,7 @@ def test_theorem_2_equals_its_formula_by_hand():
     log_term = math.log(2 / 0.1)
     c_f = (2.0 + 0.5 * math.sqrt(2 * (6.0 + 1 + log_term))) * (1 + reach)
     c_g = (3.0 + 0.25 * math.sqrt(2 * (8.0 + 1 + log_term))) * (1 + reach)
-    S_f, S_g = (math.sqrt(2 * T * gamma / math.log(2)) for gamma in (6.0, 8.0))
+    S_f, S_g = (T * math.sqrt(math.exp(2 * gamma / T) - 1) for gamma in (6.0, 8.0))
     D = 4 * 2.0 + 4 * rho * 3.0
     M = D * (1 + p_3 / 2) + (c_f + rho * c_g) * inverse_p_4
     chi = (c_f * S_f + rho * c_g * S_g) * inverse_p_4 + D * p_3 * math.pi**2 / 12
@@ -90,7 +139,7 @@ def test_theorem_2_equals_its_formula_by_hand():
     assert bound.probability == pytest.approx(0.8)
 
 
-@pytest.mark.parametrize("bad", [{"confidence": 1.5}, {"slack": 0.4}, {"width_scale": 0.1}])
+@pytest.mark.parametrize("bad", [{"confidence": 1.5}, {"slack": 0.4}, {"width_scale": 0.1}, {"width": "loose"}])
 def test_a_setting_without_a_bound_is_refused(bad):
     with pytest.raises(sb.ArgumentError, match="expected.*got"):
         replace(SETTING, **bad)

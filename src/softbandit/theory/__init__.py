@@ -5,7 +5,7 @@
 
 from softbandit.gp import Features, features
 from softbandit.theory.assumptions import Row, norm_on_arms
-from softbandit.theory.bounds import Bound, Setting, Slack, cancelling_slack, theorem_1, theorem_2
+from softbandit.theory.bounds import Bound, Setting, Slack, cancelling_slack, deviation_sum, theorem_1, theorem_2
 from softbandit.theory.certificates import Condition, certify
 from softbandit.theory.deviation import Law, Trial, law
 from softbandit.theory.information_gain import MaximumGain, gain_rate, greedy_gain, realised_gain, spectral_gain
@@ -37,6 +37,7 @@ __all__ = [
     "Trial",
     "cancelling_slack",
     "certify",
+    "deviation_sum",
     "features",
     "gain_rate",
     "greedy_gain",
