@@ -73,20 +73,26 @@ def test_ckb_makes_the_decisions_of_algorithm_1_with_narrow_widths_that_are_rare
     assert_same_decisions(policy, problem, rounds=200, width_scale=0.15)
 
 
+def tight(problem):
+    """Settings of the tight width with lambda = R^2 / (0.1 B^2) for each output."""
+    bounds = np.append(problem.reward_bound, problem.cost_bound)
+    return {"width": "tight", "regularisation": problem.noise**2 / (0.1 * bounds**2)}
+
+
 @pytest.mark.parametrize("seed", range(8))
 @pytest.mark.parametrize("queue", [False, True])
 def test_ckb_with_tight_widths_and_measured_costs_decides_as_the_formulas_say(seed, queue):
     problem = instance(seed)
-    settings = {"width": "tight", "dual_feedback": "measured", "dual": "queue" if queue else "projected"}
-    policy = examples_of.policy(problem, ties="first", horizon=150, **settings)
+    settings = {"dual_feedback": "measured", "dual": "queue" if queue else "projected"}
+    policy = examples_of.policy(problem, ties="first", horizon=150, **tight(problem), **settings)
     assert_same_decisions(policy, problem, rounds=150, tight=True, measured=True, queue=queue)
 
 
 @pytest.mark.parametrize("settings", [{"tight": True}, {"measured": True}])
 def test_ckb_with_either_alone_and_two_constraints_decides_as_the_formulas_say(settings):
     problem = examples_of.problem(constraints=2, seed=5, noise=0.1)
-    names = {"tight": {"width": "tight"}, "measured": {"dual_feedback": "measured"}}
-    policy = examples_of.policy(problem, ties="first", horizon=150, **names[next(iter(settings))])
+    chosen = tight(problem) if "tight" in settings else {"dual_feedback": "measured"}
+    policy = examples_of.policy(problem, ties="first", horizon=150, **chosen)
     assert_same_decisions(policy, problem, rounds=150, **settings)
 
 

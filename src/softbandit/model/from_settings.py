@@ -15,11 +15,11 @@ from softbandit.gp import Kernel
 from softbandit.model.continuous import ContinuousModel, continuous_model
 from softbandit.model.explorations import Exploration, as_exploration
 from softbandit.model.finite import Factors, FiniteModel, Output, finite_model
-from softbandit.model.widths import checked_confidence, width_rule
+from softbandit.model.widths import checked_confidence, tight_regularisation, width_rule
 
 PerConstraint = float | Sequence[float]  # one number, or one per constraint
 LEAST_NOISE = 1e-6  # in the default lambda
-MIXTURE_VARIANCE = 0.1  # c in the tight width's lambda = R^2 / (c B^2): see docs/theory.md
+SPECTRUM_POINTS = 256  # at most, from which the tight width's lambda is computed
 
 
 class ModelDefaults:
@@ -62,7 +62,7 @@ def build_model(s: ModelSettings) -> FiniteModel | ContinuousModel:
     cost_noise = noise if s.cost_noise is None else s.cost_noise
     R = np.append(noise, validation.numbers_above("cost_noise", cost_noise, m, least=0.0, strict=False))
     bounds = np.append(*norm_bounds(s.reward_bound, s.cost_bound, m))
-    given = _default_regularisation(s, bounds, R) if s.regularisation is None else s.regularisation
+    given = _default_regularisation(s, kernels, bounds, R) if s.regularisation is None else s.regularisation
     lambdas = validation.numbers_above("regularisation", given, 1 + m, least=0.0, strict=True)
     scale = validation.nonnegative("width_scale", s.width_scale)
     sign = np.append(scale, np.full(m, -scale))  # up for the reward, down for a cost
@@ -79,13 +79,25 @@ def build_model(s: ModelSettings) -> FiniteModel | ContinuousModel:
     return model
 
 
-def _default_regularisation(s: ModelSettings, bounds: Floats, R: Floats) -> Floats | float:
+def _default_regularisation(
+    s: ModelSettings, kernels: Sequence[Kernel], bounds: Floats, R: Floats
+) -> Sequence[float] | float:
     """Return lambda: R^2 if `calibrated`, the posterior of Gaussian noise; else the width's: the paper's is 1 + 2 / T."""
     if s.calibrated:
-        return np.asarray(np.maximum(R, LEAST_NOISE) ** 2)
+        return (np.maximum(R, LEAST_NOISE) ** 2).tolist()
     if isinstance(s.width, str) and s.width == "tight":
-        return np.asarray(np.maximum(R / bounds, LEAST_NOISE) ** 2 / MIXTURE_VARIANCE)
+        points = _some_points(s.arms)
+        outputs = zip(kernels, bounds, R, strict=True)
+        return [tight_regularisation(kernel, points, float(B), float(r), s.horizon) for kernel, B, r in outputs]
     return 1 + 2 / s.horizon
+
+
+def _some_points(arms: Floats | Domain) -> Floats:
+    """Return at most 256 random arms, or points of a space."""
+    rng = np.random.default_rng(0)
+    if isinstance(arms, Domain):
+        return arms.at(rng.random((SPECTRUM_POINTS, arms.dimension)))
+    return arms if len(arms) <= SPECTRUM_POINTS else arms[rng.choice(len(arms), SPECTRUM_POINTS, replace=False)]
 
 
 def norm_bounds(reward_bound: object, cost_bound: object, constraints: int) -> tuple[float, Floats]:

@@ -13,6 +13,10 @@ import numpy as np
 from softbandit import validation
 from softbandit.backend import Floats, Ints, PerOutput, PerTrial, Traced, namespace
 from softbandit.errors import ArgumentError
+from softbandit.gp import Kernel
+
+
+LEAST_RATIO = 1e-6  # of noise to bound, in the default lambda
 
 
 class Width(Protocol):
@@ -69,6 +73,25 @@ class TightWidth:
         xp = namespace(gain)
         noise = self.noise**2 / self.regularisation * (2 * (gain + self.log_term))[:, None]
         return xp.sign(self.bound) * xp.sqrt(self.bound**2 + noise)
+
+
+def tight_regularisation(kernel: Kernel, points: Floats, bound: float, noise: float, rounds: int) -> float:
+    """Return the lambda with the narrowest tight width at arms that are played often: lambda = (R / B)^2 d(lambda).
+
+    There beta^2 sigma^2 is in proportion to lambda B^2 + 2 R^2 gain(lambda). We take the gain of T rounds
+    spread over the points, 1/2 sum_i ln(1 + T kappa_i / lambda) with kappa the eigenvalues of K / n. The
+    minimum is where lambda is the signal's share of the noise times d(lambda) = sum_i T kappa_i / (lambda + T kappa_i),
+    the effective dimension. The width is valid for any lambda, so a guess at the gain is enough.
+    """
+    eigenvalues = rounds * np.maximum(np.linalg.eigvalsh(kernel(points, points)), 0.0) / len(points)
+    ratio = max(noise / bound, LEAST_RATIO) ** 2
+    from scipy.optimize import brentq
+
+    def excess(lam: float) -> float:
+        return float(lam - ratio * np.sum(eigenvalues / (lam + eigenvalues)))
+
+    least = 1e-6 * ratio
+    return float(brentq(excess, least, ratio * len(points))) if excess(least) < 0 else ratio  # K = 0: any will do
 
 
 # The widths that come with a proof: each from bound, noise and lambda of some outputs, and ln((m + 1) / alpha).
