@@ -27,6 +27,7 @@ class ModelDefaults:
     explore_cost: str | Exploration | None = None
     budget: int | None = None
     calibrated: ClassVar[bool] = False  # lambda is R^2 by default, the posterior of Gaussian noise
+    width_share: ClassVar[float] = 1.0  # of alpha, for the theory's widths
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +69,7 @@ def build_model(s: ModelSettings) -> FiniteModel | ContinuousModel:
     scale = validation.nonnegative("width_scale", s.width_scale)
     sign = np.append(scale, np.full(m, -scale))  # up for the reward, down for a cost
     bounds = np.append(*norm_bounds(s.reward_bound, s.cost_bound, m))
-    rule = width_rule(s.width, bounds, R, sign, checked_confidence(s.confidence))
+    rule = width_rule(s.width, bounds, R, sign, s.width_share * checked_confidence(s.confidence))
     outputs = [Output(*output) for output in zip(kernels, lambdas.tolist(), explorations, R, strict=True)]
     if isinstance(s.arms, Domain):
         points = None if s.budget is None else validation.whole("budget", s.budget, least=2)
