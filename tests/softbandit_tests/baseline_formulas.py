@@ -316,18 +316,13 @@ def expanders(l_g, S, Lip, dist, mu_g, k, beta_g, lam, separately):
                 reached.append(certifies(a, b, l_g, mu_g, k, beta_g, lam))
             elif b not in S:
                 reached.append([l_g[i][a] + Lip[i] * dist[a][b] <= 0 for i in range(m)])
-        if separately:
-            expands = all(any(by[i] for by in reached) for i in range(m))
-        else:
-            expands = any(all(by) for by in reached)
-        if expands:
+        by_each, by_all = all(any(by[i] for by in reached) for i in range(m)), any(all(by) for by in reached)
+        if by_each if separately else by_all:
             expanding.append(a)
     return expanding
 
 
-def safe_rounds(
-    K, f, g, B, G, R, T, alpha, scale, eta, xi, seed, Lip, dist, choose, intersect=False, separately=True
-):
+def safe_rounds(K, f, g, B, G, R, T, alpha, scale, eta, xi, seed, Lip, dist, choose, intersect=False, separately=True):
     """The rounds that SafeOpt and StageOpt share. l_t = mu - beta sigma and u_t = mu + beta sigma, for every output; if
     they are to be intersected over time, l_t is the largest and u_t the smallest so far. S_0 = seed.
 

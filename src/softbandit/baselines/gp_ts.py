@@ -8,7 +8,9 @@ from softbandit.policies import About
 
 @dataclass(frozen=True, eq=False)
 class GPTS(GPUCB):
-    """x_t = argmax f_t(x),  f_t ~ GP(mu, beta_t^2 k_t),  with ln(2 / alpha) in beta_t in place of GP-UCB's ln(1 / alpha).
+    """x_t = argmax f_t(x),  f_t ~ GP(mu, beta_t^2 k_t): GP-UCB with another exploration.
+
+    beta_t has ln(2 / alpha), where GP-UCB's has ln(1 / alpha).
 
     Chowdhury & Gopalan 2017, *On Kernelized Multi-armed Bandits*, Algorithm 2. Costs are
     neither modelled nor observed.

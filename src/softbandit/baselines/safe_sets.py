@@ -60,7 +60,8 @@ class SafePolicy(Seeded):
         intersected bounds cross, and never recover.
     expanders
         With several constraints, "each": by each of them by itself, an expander reaches some x' (the
-        published programs, and the default); "all": it reaches one x' by all of them.
+        published programs, and the default); "all": it reaches one x' by all of them (from memory, the
+        definition in StageOpt's paper). With Lipschitz constants they are the same: the closest x' decides.
     """
 
     lipschitz: HostOnly[float | Sequence[float] | str | None] = None
