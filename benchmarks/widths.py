@@ -38,7 +38,7 @@ def problems(family, first=20_000):
 
 
 def penalised_regret(policies):
-    """Return R_+ + phi* V at the end of each run of (policy, problem), by label: what the Lagrangian charges for both."""
+    """Return R_+ + (phi* + 1) V at the end of each run of (policy, problem), by label."""
     traces = sb.sweep(policies, engine="numpy", keep=["arms"])
     return {label: _penalised(trace, policies[label][1]) for label, trace in traces.items()}
 
@@ -171,10 +171,8 @@ def coverage(trials=100, instances=20, rounds=200):
             for scale in (1.0, 0.3):
                 failures = sum(count_failures(seed, explore, c, scale, trials, rounds) for seed in range(instances))
                 test = binomtest(failures, trials * instances, 0.1, alternative="greater")
-                print(
-                    f"{explore:9}{c if c == 'default' else f'R^2/({c:g} B^2)':>14}{scale:8g}{failures:10}{test.pvalue:10.3g}",
-                    flush=True,
-                )
+                name = c if c == "default" else f"R^2/({c:g} B^2)"
+                print(f"{explore:9}{name:>14}{scale:8g}{failures:10}{test.pvalue:10.3g}", flush=True)
 
 
 def count_failures(seed, explore, c, scale, trials, rounds):

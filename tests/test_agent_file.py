@@ -88,8 +88,14 @@ def test_an_agent_saved_in_version_2_continues_as_the_softbandit_that_saved_it(n
         assert decision.reward_estimate == pytest.approx(expected["reward_estimate"], abs=tolerance)
 
 
+def test_an_agent_of_pobos_earlier_rule_is_refused_with_the_reason():
+    """It had a queue and a penalty on every constraint; now each constraint has one of them, so its state is no use."""
+    with pytest.raises(sb.FileError, match=r"pobo.npz.*POBO without hard and soft constraints. Start a new agent"):
+        sb.Agent.load(VERSION_2 / "pobo.npz")
+
+
 def test_every_agent_file_of_version_2_has_expected_decisions():
-    assert {path.stem for path in VERSION_2.glob("*.npz")} == set(EXPECTED)
+    assert {path.stem for path in VERSION_2.glob("*.npz")} == {*EXPECTED, "pobo"}
 
 
 class Coin:

@@ -206,6 +206,9 @@ class Agent:
             stored = agent_file.decode(header.policy, arrays)
             agent = cls(stored if policy is None else policy, header.seed)
             agent._restore(header, arrays)
+        except agent_file.Outdated as error:
+            expected = "a policy whose rule is the same today"
+            raise FileError.of(str(path), expected, Description(str(error)), "Start a new agent.") from None
         except agent_file.DAMAGE as error:
             if policy is not None:
                 raise FileError(f"{path} does not fit the policy given: {error}. Build it as it was.") from error

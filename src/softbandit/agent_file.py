@@ -36,6 +36,12 @@ CLASSES: dict[str, Callable[..., object]] = {
 }
 """The classes that a file may name."""
 
+LACKING: dict[str, dict[str, object]] = {
+    "SafeOpt": {"intersect": True, "expanders": "all"},
+    "StageOpt": {"intersect": True, "expanders": "all"},
+}
+"""Settings that files from before their introduction lack, with the values that were fixed then."""
+
 ARCHIVE_ERRORS = (OSError, EOFError, struct.error, zlib.error, zipfile.BadZipFile)
 CONTENT_ERRORS = (ValueError, KeyError, TypeError, AttributeError, RuntimeError, MemoryError, OverflowError)
 DAMAGE = ARCHIVE_ERRORS + CONTENT_ERRORS
@@ -57,6 +63,10 @@ class Header(NamedTuple):
 
 class NotStorable(Exception):
     """A setting that cannot be stored by value, such as a function."""
+
+
+class Outdated(Exception):
+    """A policy whose rule has changed since, so that its state means nothing to the present one."""
 
 
 def encode(value: object, arrays: Arrays) -> object:
@@ -91,7 +101,10 @@ def decode(value: Any, arrays: Arrays) -> Any:
         return value
     if "array" in value:
         return arrays[value["array"]]
-    return CLASSES[value["class"]](**{name: decode(item, arrays) for name, item in value["settings"].items()})
+    name, settings = value["class"], {key: decode(item, arrays) for key, item in value["settings"].items()}
+    if name == "POBO" and "hard" not in settings:
+        raise Outdated("POBO without hard and soft constraints")
+    return CLASSES[name](**LACKING.get(name, {}) | settings)
 
 
 def same_settings(a: object, b: object) -> bool:

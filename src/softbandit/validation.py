@@ -82,6 +82,13 @@ def numbers_above(what: str, value: object, count: int, least: float, strict: bo
     return result
 
 
+def marked(what: str, value: object, count: int) -> NDArray[np.bool_]:
+    """Return a mask (count,), true at the numbers that are passed: one, several or none."""
+    mask = np.zeros(count, dtype=bool)
+    mask[[whole(what, i, 0, count - 1) for i in np.atleast_1d(np.asarray(value, dtype=object)).tolist()]] = True
+    return mask
+
+
 def named(what: str, value: object, options: Mapping[str, T]) -> T:
     """Return the option with that name."""
     if not isinstance(value, str) or value not in options:

@@ -10,6 +10,7 @@ from softbandit.backend.random import POLICY, draw
 from softbandit.baselines import (
     CONFIG,
     EPBO,
+    GPTS,
     GPUCB,
     PDCBO,
     POBO,
@@ -26,7 +27,7 @@ from softbandit.baselines import (
 def build(kind, arms=4, **changes):
     """A policy for independent arms, with width 1 unless changed."""
     settings = {"reward_bound": 5, "cost_bound": 5, "noise": 0, "horizon": 100, "regularisation": 1, "ties": "first"}
-    return kind(np.arange(float(arms))[:, None], sb.Tabular(np.eye(arms)), **settings, **{"width": 1.0, **changes})
+    return kind(np.arange(float(arms))[:, None], sb.Tabular(np.eye(arms)), **{**settings, "width": 1.0, **changes})
 
 
 def after(policy, *feedback):
@@ -51,8 +52,8 @@ def test_safeopt_sets_with_a_lipschitz_constant():
     agent, _ = after(policy)
     assert sets_of(agent) == [[0], [0], [0]]
     assert agent.ask().arm == 0
-    # A cost of -3 at arm 0: mu = -1.5, sigma = 0.707, u = -0.793; the old lower bound -1 stays.
-    # u + 0.5 d <= 0 up to d = 1.58: arm 1 is safe. Both may be best; both expand (-1 + 0.5 * 2 <= 0).
+    # A cost of -3 at arm 0: mu = -1.5, sigma = 0.707, u = -0.793, l = -2.207. u + 0.5 d <= 0 up to d = 1.58: arm 1 is
+    # safe. Both may be best; both expand to arm 2 (-2.207 + 0.5 * 2 <= 0 and -1 + 0.5 <= 0).
     agent, arms = after(policy, (0.0, -3.0))
     assert arms == [0]
     assert sets_of(agent) == [[0, 1], [0, 1], [0, 1]]
@@ -68,13 +69,42 @@ def test_safeopt_has_no_expander_if_every_other_arm_is_too_far():
 
 def test_safeopt_excludes_a_clearly_worse_arm_from_the_maximisers():
     policy = build(SafeOpt, safe=[0, 1], lipschitz=5.0)
-    # Arm 0 pays 8: mu = 4, l = 3.29, but intersected with the prior's [-1, 1] the bounds cross at u = 1.
-    # Arm 1 pays -8: u = min(1, -3.29). Its upper bound is below arm 0's lower one.
-    agent, arms = after(policy, (8.0, -1.0), (-8.0, -1.0))
-    assert arms == [0, 1]
-    safe, maximisers, _ = sets_of(agent)
-    assert safe == [0, 1]
-    assert 1 not in maximisers
+    # Arm 0 pays 8: mu = 4, l = 3.29, above the upper bound 1 of arm 1.
+    agent, arms = after(policy, (8.0, -1.0))
+    assert arms == [0]
+    assert sets_of(agent) == [[0, 1], [0], []]
+
+
+def test_intersected_bounds_that_cross_leave_safeopt_any_safe_arm():
+    policy = build(SafeOpt, safe=[0, 1], lipschitz=5.0, intersect=True)
+    # Arm 0 pays 8: l = 4 - 0.707 = 3.293, but u stays at the prior's 1. No safe arm has u >= 3.293: M is empty.
+    agent, _ = after(policy, (8.0, -1.0))
+    low, up, _ = policy.intervals(agent._state)
+    assert [low[0, 0, 0], up[0, 0, 0]] == pytest.approx([4 - math.sqrt(0.5), 1.0])
+    assert sets_of(agent) == [[0, 1], [], []]
+    assert agent.ask().arm == 1  # the widest: 2, against 1 - 3.293 for the reward and -0.5 + 0.707 + 1 for the cost
+
+
+def test_bounds_that_are_not_intersected_follow_the_posterior():
+    policy = build(SafeOpt, safe=[0, 1], lipschitz=5.0)
+    agent, _ = after(policy, (8.0, -1.0))
+    low, up, _ = policy.intervals(agent._state)
+    assert [low[0, 0, 0], up[0, 0, 0]] == pytest.approx([4 - math.sqrt(0.5), 4 + math.sqrt(0.5)])
+
+
+def test_constraints_that_reach_different_arms_expand_only_separately():
+    """Arm 0 tells something about arm 1 in the first cost, and about arm 2 in the second."""
+    linked = np.eye(3)[None].repeat(2, axis=0)
+    for i in (0, 1):
+        linked[i, 0, 1 + i] = linked[i, 1 + i, 0] = 0.9
+    kernels = [sb.Tabular(linked[0]), sb.Tabular(linked[1])]
+    # After costs of -1.5 at arm 0: mu_0 = -0.75, l_0 = -1.457, and in the cost that links arm 0 to arm j:
+    # mu_j = -0.675, var_j = 0.595, u_j = 0.096 > 0. Observing l_0 there: mu' = -0.675 - 0.45 * 0.707 / 1.5 = -0.887,
+    # var' = 0.46, u' = -0.209 <= 0: reached. In the other cost, u_j stays 1: neither arm is reached by both.
+    for expanders, expected in (("each", [0]), ("all", [])):
+        policy = build(SafeOpt, arms=3, safe=0, constraints=2, cost_kernel=kernels, expanders=expanders)
+        agent, _ = after(policy, (0.0, [-1.5, -1.5]))
+        assert sets_of(agent) == [[0], [0], expected]
 
 
 def test_safeopt_without_a_lipschitz_constant_has_no_expander_among_independent_arms():
@@ -84,22 +114,23 @@ def test_safeopt_without_a_lipschitz_constant_has_no_expander_among_independent_
     assert sets_of(agent) == [[0], [0], []]
 
 
-def test_safeopt_expands_from_an_arm_whose_observation_would_make_a_neighbour_safe():
+@pytest.mark.parametrize("intersect", [False, True])
+def test_safeopt_expands_from_an_arm_whose_observation_would_make_a_neighbour_safe(intersect):
     kernel = sb.Tabular(np.array([[1.0, 0.9], [0.9, 1.0]]))
     settings = {"reward_bound": 5, "cost_bound": 5, "noise": 0, "horizon": 100, "regularisation": 1}
-    policy = SafeOpt(np.arange(2.0)[:, None], kernel, width=1.0, safe=0, **settings)
+    policy = SafeOpt(np.arange(2.0)[:, None], kernel, width=1.0, safe=0, intersect=intersect, **settings)
     # If arm 0 had its most favourable cost -1: mu' = -0.45, var' = 1 - 0.405, u' = 0.321 > 0.
     assert sets_of(after(policy)[0])[2] == []
-    # After a cost of -1 at arm 0: mu_1 = -0.45, var_1 = 0.595, k = 0.45, var_0 = 0.5, l_0 = max(-1, -1.207) = -1.
-    # Observing -1 again: mu' = -0.45 + 0.45 (-1 + 0.5) / 1.5 = -0.6, var' = 0.595 - 0.45^2 / 1.5 = 0.46,
-    # u' = 0.078 > 0.
+    # After a cost of -1 at arm 0: mu_1 = -0.45, var_1 = 0.595, k = 0.45, var_0 = 0.5, l_0 = -1.207, or -1 intersected.
+    # Observing it: mu' = -0.45 + 0.45 (l_0 + 0.5) / 1.5 = -0.662 or -0.6, var' = 0.595 - 0.45^2 / 1.5 = 0.46,
+    # u' = 0.016 or 0.078, both > 0.
     # After a cost of -3: mu_0 = -1.5, mu_1 = -1.35, u_1 = -0.579: safe already.
     agent, _ = after(policy, (0.0, -1.0))
     assert sets_of(agent) == [[0], [0], []]
     agent, _ = after(policy, (0.0, -3.0))
     assert sets_of(agent)[0] == [0, 1]
-    # After -1.5: mu_0 = -0.75, mu_1 = -0.675, u_1 = 0.096, l_0 = -1. Observing -1 then: mu' = -0.675 - 0.075 = -0.75,
-    # u' = -0.75 + 0.678 = -0.072 <= 0: arm 0 expands.
+    # After -1.5: mu_0 = -0.75, mu_1 = -0.675, u_1 = 0.096, l_0 = -1.457 or -1. Observing it: mu' = -0.887 or -0.75,
+    # u' = mu' + 0.678 <= 0: arm 0 expands.
     agent, _ = after(policy, (0.0, -1.5))
     assert sets_of(agent) == [[0], [0], [0]]
 
@@ -109,9 +140,9 @@ def test_stageopt_maximises_the_upper_bound_after_its_first_stage():
     # No expanders: the first stage takes the widest maximiser, the first if several are equal.
     agent, arms = after(policy, (2.0, -1.0))
     assert arms == [0]
-    # Second stage: u_f = min(1, 1 + 0.707) = 1 at arm 0 and 1 at arm 3: the first of them.
+    # Second stage: u_f = 1 + 0.707 at arm 0, and 1 at arm 3.
     assert agent.ask().arm == 0
-    # A poor reward at arm 0: u_f = min(1, -1 + 0.707).
+    # A poor reward at arm 0: u_f = -1 + 0.707.
     agent, _ = after(policy, (-2.0, -1.0))
     assert agent.ask().arm == 3
 
@@ -138,11 +169,28 @@ def test_the_queue_of_rpol_by_hand():
     assert quiet.dual == 3.0  # sqrt(9)
 
 
-def test_both_queues_of_pobo_by_hand():
-    agent, _ = after(build(POBO, slack=0.25), (0.0, 4.0))
-    # Q: the optimistic cost was -1, so [0 - 1 + 0.25]_+ = 0. P: max(1 + 4, 1) = 5.
-    assert agent.dual == 0.0
-    assert agent._state.memory[0].tolist() == [[5.0]]
+def test_the_queue_and_the_penalty_of_pobo_by_hand():
+    policy = build(POBO, arms=1, constraints=2, hard=1, slater=0.5, slack_scale=0.01)
+    agent, _ = after(policy, (0.0, [4.0, 4.0]))
+    # Q: the optimistic cost was -1, so [0 - 1 + 0.01 * 2]_+ = 0. P: max(1 + 4, 0.05) = 5.
+    assert agent.dual.tolist() == [0.0, 5.0]
+    agent.tell(agent.ask(), 0.0, [4.0, -4.0])
+    # l = 2 - 0.707; the gain is 1/2 ln 2, so epsilon = 0.01 (6 sqrt(0.3466) + 2) / sqrt(2) = 0.0391.
+    assert agent.dual == pytest.approx([2 - math.sqrt(0.5) + 0.039118, 5.0], abs=1e-6)
+    quiet, _ = after(build(POBO, hard=0, growth=0.5), *[(0.0, -1.0)] * 9)
+    assert quiet.dual == 4.5  # 0.5 * 9
+
+
+def test_pobo_prices_a_soft_cost_by_its_queue_over_v():
+    """Two arms; cost 4 at arm 0 twice: Q = 1.293 (without slack), then l_0 = 8/3 - 0.577 = 2.089, u_0 = 4 + 0.577.
+
+    V_3 = V_scale (0.5 / 8) sqrt(3) = 0.10825 V_scale, and the other arm has u = 1, l = -1. Arm 0 is left if
+    4.577 - 1.293 * 2.089 / V_3 < 1 + 1.293 / V_3, that is if V_3 < 1.1166 or V_scale < 10.315.
+    """
+    for V_scale, expected in ((10.2, 1), (10.4, 0)):
+        agent, arms = after(build(POBO, arms=2, slater=0.5, slack_scale=0, V_scale=V_scale), (6.0, 4.0), (6.0, 4.0))
+        assert arms == [0, 0]
+        assert agent.ask().arm == expected
 
 
 def test_the_dual_of_pdcbo_by_hand():
@@ -150,6 +198,12 @@ def test_the_dual_of_pdcbo_by_hand():
     # Round 1: l = -1, so 0. After a cost of 4: mu = 2, l = 2 - 0.707 = 1.293.
     assert arms == [0, 0]
     assert agent.dual == pytest.approx(2 - math.sqrt(0.5))
+
+
+def test_the_dual_of_pdcbo_begins_at_its_start_and_falls_by_at_most_the_bound():
+    # l = -1, which no cost in [-0.25, 0.25] can be: 2 - 0.25.
+    agent, _ = after(build(PDCBO, start=2.0, cost_bound=0.25), (0.0, 0.0))
+    assert agent.dual == 1.75
 
 
 def test_config_excludes_and_epbo_penalises_a_certain_violation():
@@ -178,6 +232,14 @@ def test_gp_ucb_plays_the_largest_upper_bound():
         assert decision.arm == expected
         agent.tell(decision, reward)
     assert agent.ask().arm == 1
+
+
+def test_the_width_of_gp_ts_has_ln_2_over_alpha_and_that_of_gp_ucb_ln_1_over_alpha():
+    # No observations, so no gain: B + R sqrt(2 (1 + ln(k / 0.1))) with B = 5, R = 0.5.
+    for kind, k in ((GPTS, 2), (GPUCB, 1)):
+        policy = build(kind, noise=0.5, width="theory")
+        width = policy.model.reward_width(policy.init(1).posterior, 1)
+        assert width.tolist() == [[pytest.approx(5 + 0.5 * math.sqrt(2 * (1 + math.log(k / 0.1))))]]
 
 
 def test_constrained_expected_improvement_by_hand():

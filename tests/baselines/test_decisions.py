@@ -67,21 +67,31 @@ def test_rpol_follows_its_transcription(seed, m, scale):
 
 
 @every_instance
-@pytest.mark.parametrize("slack", [0.0, 0.05])
-def test_pobo_follows_its_transcription(seed, m, scale, slack):
+@pytest.mark.parametrize("hard", [(), (0,), (1,), (0, 1)])
+def test_pobo_follows_its_transcription(seed, m, scale, hard):
     case = Instance(seed, m, scale)
-    arms, queues, states = case.play(case.build(sb.baselines.POBO, slack=slack))
-    expected, Q, P = case.literal("pobo", slack=slack)
+    hard = [i for i in hard if i < m]
+    policy = case.build(sb.baselines.POBO, hard=hard, V_scale=2.0, slack_scale=0.01, growth=0.1)
+    arms, queues, _ = case.play(policy)
+    delta = case.problem.slater
+    expected, expected_queues = case.literal("pobo", delta=delta, hard=hard, c=2.0, e=0.01, h=0.1)
     assert arms == expected
-    np.testing.assert_allclose(queues, Q, atol=1e-9)
-    np.testing.assert_allclose([state.memory[0][0] for state in states], P, rtol=1e-10)
+    np.testing.assert_allclose(queues, expected_queues, atol=1e-8)
+
+
+def test_pobo_has_the_factors_of_its_authors_by_default():
+    case = Instance(0, 2, 0.2)
+    arms, queues, _ = case.play(case.build(sb.baselines.POBO, hard=[1]))
+    expected, expected_queues = case.literal("pobo", delta=case.problem.slater, hard=[1])
+    assert arms == expected
+    np.testing.assert_allclose(queues, expected_queues, atol=1e-8)
 
 
 @every_instance
 def test_pdcbo_follows_its_transcription(seed, m, scale):
     case = Instance(seed, m, scale)
-    arms, duals, _ = case.play(case.build(sb.baselines.PDCBO, step=0.3, slack=0.02))
-    expected, expected_duals = case.literal("pdcbo", step=0.3, slack=0.02)
+    arms, duals, _ = case.play(case.build(sb.baselines.PDCBO, step=0.3, start=1.5, slack=0.02))
+    expected, expected_duals = case.literal("pdcbo", step=0.3, start=1.5, slack=0.02)
     assert arms == expected
     np.testing.assert_allclose(duals, expected_duals, atol=1e-9)
     assert case.build(sb.baselines.PDCBO).step == pytest.approx(T**-0.5)
@@ -147,37 +157,70 @@ def lipschitz(problem, kind):
     return policy.lip.tolist(), distances(problem.arms, problem.arms)
 
 
-@every_instance
-@pytest.mark.parametrize("kind", [None, "arms", 4.0])
-def test_safeopt_follows_its_transcription(seed, m, scale, kind):
-    case = Instance(seed, m, scale)
-    seed_arm = safest(case.problem)
-    policy = case.build(sb.baselines.SafeOpt, safe=seed_arm, lipschitz=kind)
-    assert_same_safe_play(case, policy, "safeopt", kind, seed=[seed_arm])
+RULES = {"by default": {}, "intersected, one arm for all constraints": {"intersect": True, "expanders": "all"}}
+every_rule = pytest.mark.parametrize("rule", RULES.values(), ids=RULES)
+every_lipschitz = pytest.mark.parametrize("kind", [None, "arms", 4.0])
 
 
 @every_instance
-@pytest.mark.parametrize("kind", [None, "arms", 4.0])
-def test_stageopt_follows_its_transcription(seed, m, scale, kind):
+@every_lipschitz
+@every_rule
+def test_safeopt_follows_its_transcription(seed, m, scale, kind, rule):
     case = Instance(seed, m, scale)
     seed_arm = safest(case.problem)
-    policy = case.build(sb.baselines.StageOpt, safe=seed_arm, lipschitz=kind, stage_rounds=30)
-    assert_same_safe_play(case, policy, "stageopt", kind, seed=[seed_arm], stage_rounds=30)
+    policy = case.build(sb.baselines.SafeOpt, safe=seed_arm, lipschitz=kind, **rule)
+    assert_same_safe_play(case, policy, "safeopt", seed=[seed_arm])
 
 
-def assert_same_safe_play(case, policy, name, kind, **settings):
-    Lip, dist = lipschitz(case.problem, kind)
+@every_instance
+@every_lipschitz
+@every_rule
+def test_stageopt_follows_its_transcription(seed, m, scale, kind, rule):
+    case = Instance(seed, m, scale)
+    seed_arm = safest(case.problem)
+    policy = case.build(sb.baselines.StageOpt, safe=seed_arm, lipschitz=kind, stage_rounds=30, **rule)
+    assert_same_safe_play(case, policy, "stageopt", seed=[seed_arm], stage_rounds=30)
+
+
+def assert_same_safe_play(case, policy, name, **settings):
+    Lip, dist = lipschitz(case.problem, policy.lipschitz)
     arms, _, states = case.play(policy)
-    safe = [np.flatnonzero(policy.intervals(state)[2][0]).tolist() for state in states]
+    safe = safe_sets(policy, states)
+    rule = {"intersect": policy.intersect, "separately": policy.expanders == "each"}
     try:
-        expected, sets = case.literal(name, Lip=Lip, dist=dist, **settings)
+        expected, sets = case.literal(name, Lip=Lip, dist=dist, **rule, **settings)
     except ValueError:
-        # Bounds scaled below the theory's can cross and leave no candidate: the transcription stops there.
+        # Intersected bounds scaled below the theory's can cross and leave no candidate: the transcription stops there.
+        assert policy.intersect
         assert case.scale < 1
         assert all(arm in S for arm, S in zip(arms, safe, strict=True))
         return
     assert arms == expected
     assert safe == sets
+
+
+def safe_sets(policy, states):
+    """The safe arms of each round."""
+    return [np.flatnonzero(policy.intervals(state)[2][0]).tolist() for state in states]
+
+
+@every_instance
+def test_safeopt_decides_as_its_published_program(seed, m, scale):
+    case = Instance(seed, m, scale)
+    seed_arm = safest(case.problem)
+    policy = case.build(sb.baselines.SafeOpt, safe=seed_arm)
+    arms, _, states = case.play(policy)
+    assert (arms, safe_sets(policy, states)) == case.literal("published_safe_rounds", seed=[seed_arm])
+
+
+@every_instance
+def test_stageopt_decides_as_its_published_program(seed, m, scale):
+    case = Instance(seed, m, scale)
+    seed_arm = safest(case.problem)
+    policy = case.build(sb.baselines.StageOpt, safe=seed_arm, stage_rounds=30)
+    arms, _, states = case.play(policy)
+    expected = case.literal("published_safe_rounds", seed=[seed_arm], stage_rounds=30)
+    assert (arms, safe_sets(policy, states)) == expected
 
 
 @every_instance

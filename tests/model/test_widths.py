@@ -92,7 +92,7 @@ def test_the_tight_width_uses_each_outputs_bound_noise_lambda_and_gain():
     for arm in arms:
         posterior = policy.model.condition(posterior, np.array([arm]), np.zeros((1, 3)))
     K = problem.kernel(problem.arms, problem.arms)
-    mean, half = policy.model.confidence(posterior, 5)
+    _, half = policy.model.confidence(posterior, 5)
     settings = zip([2.0, 3.0, 4.0], [0.5, 0.6, 0.7], [0.1, 0.02, 3.0], strict=True)
     for i, (B, R, lam) in enumerate(settings):
         gain = paper_formulas.information_gain(K, arms, lam)

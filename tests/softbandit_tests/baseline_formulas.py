@@ -99,49 +99,54 @@ def rpol(K, f, g, B, G, R, T, alpha, scale, eta, xi):
     return arms, queues
 
 
-def pobo(K, f, g, B, G, R, T, alpha, scale, eta, xi, slack=0.0):
-    """x_t = argmax f^ - sum_i (Q_i/V_t) g_i_ - sum_i P_i [g_i_]_+, with V_t = sqrt(t)/beta_f(t).
+def pobo(K, f, g, B, G, R, T, alpha, scale, eta, xi, delta, hard=(), c=1.0, e=1e-4, h=0.05):
+    """x_t = argmax f^ - sum over soft i of (Q_i/V_t) g_i_ - sum over hard i of P_i [g_i_]_+.
 
-    Q_i <- [Q_i + g_i_(x) + slack]_+, Q_i(1) = 0;  P_i <- max(P_i + [c_i]_+, sqrt(t)), P_i(1) = 1.
-    Returns arms, the Q and the P before each update.
+    V_t = c (delta/8) sqrt(t)/beta_f(t), eps_t = e (6 beta_f(t) sqrt(gain) + 2)/sqrt(t);
+    Q_i <- [Q_i + g_i_(x) + eps_t]_+, Q_i(1) = 0;  P_i <- max(P_i + [c_i]_+, h t), P_i(1) = 1.
+    Returns arms and, before each update, the Q_i of soft and the P_i of hard constraints.
     """
     n, m = g.shape
     lam = 1 + 2 / T
-    Q, P = [0.0] * m, [1.0] * m
-    arms, rewards, costs, Qs, Ps = [], [], [], [], []
+    soft = [i for i in range(m) if i not in hard]
+    Q, P = dict.fromkeys(soft, 0.0), dict.fromkeys(hard, 1.0)
+    arms, rewards, costs, queues = [], [], [], []
     for t in range(1, T + 1):
         f_hat, g_low, beta_f = optimism(K, arms, rewards, costs, B, G, R, lam, alpha, scale)
-        V = math.sqrt(t) / beta_f
+        V = c * delta / 8 * math.sqrt(t) / beta_f
+        eps = e * (6 * beta_f * math.sqrt(paper_formulas.information_gain(K, arms, lam)) + 2) / math.sqrt(t)
         values = []
         for a in range(n):
-            average = sum(Q[i] / V * g_low[i][a] for i in range(m))
-            hard = sum(P[i] * positive(g_low[i][a]) for i in range(m))
-            values.append(f_hat[a] - average - hard)
+            average = sum(Q[i] / V * g_low[i][a] for i in soft)
+            certain = sum(P[i] * positive(g_low[i][a]) for i in hard)
+            values.append(f_hat[a] - average - certain)
         x = first_max(values)
-        c = g[x] + xi[t - 1]
-        Qs.append(list(Q))
-        Ps.append(list(P))
-        for i in range(m):
-            Q[i] = positive(Q[i] + g_low[i][x] + slack)
-            P[i] = max(P[i] + positive(c[i]), math.sqrt(t))
+        cost = g[x] + xi[t - 1]
+        queues.append([P[i] if i in hard else Q[i] for i in range(m)])
+        for i in soft:
+            Q[i] = positive(Q[i] + g_low[i][x] + eps)
+        for i in hard:
+            P[i] = max(P[i] + positive(cost[i]), h * t)
         arms.append(x)
         rewards.append(f[x] + eta[t - 1])
-        costs.append(c)
-    return arms, Qs, Ps
+        costs.append(cost)
+    return arms, queues
 
 
-def pdcbo(K, f, g, B, G, R, T, alpha, scale, eta, xi, step, slack=0.0, contexts=None, round_contexts=None):
-    """x_t = argmax f^ - step sum_i lambda_i g_i_;  lambda_i <- [lambda_i + g_i_(x) + slack]_+, lambda_i(1) = 0.
+def pdcbo(K, f, g, B, G, R, T, alpha, scale, eta, xi, step, start=0.0, slack=0.0, contexts=None, round_contexts=None):
+    """x_t = argmax f^ - step sum_i lambda_i g_i_;  lambda_i <- [lambda_i + g_i_(x) + slack]_+, lambda_i(1) = start,
+    where g_i_ = max(l_gi, -G_i).
 
     With contexts (one per arm) and round_contexts (one per round), only over the arms of the round's context.
     Returns arms and the lambda before each update.
     """
     n, m = g.shape
     lam = 1 + 2 / T
-    dual = [0.0] * m
+    dual = [start] * m
     arms, rewards, costs, duals = [], [], [], []
     for t in range(1, T + 1):
-        f_hat, g_low, _ = optimism(K, arms, rewards, costs, B, G, R, lam, alpha, scale)
+        f_hat, l_g, _ = optimism(K, arms, rewards, costs, B, G, R, lam, alpha, scale)
+        g_low = [[max(v, -G[i]) for v in l_g[i]] for i in range(m)]
         values = [f_hat[a] - step * sum(dual[i] * g_low[i][a] for i in range(m)) for a in range(n)]
         allowed = [a for a in range(n) if contexts is None or contexts[a] == round_contexts[t - 1]]
         x = first_max(values, allowed)
@@ -285,67 +290,61 @@ def maximisers(l_f, u_f, S):
 
 
 def certifies(a, b, l_g, mu_g, k, beta_g, lam):
-    """Whether observing g_i(a) = l_gi(a) for every i would bring mu'_i(b) + beta_i sigma'(b) <= 0 for every i, where
+    """Whether observing g_i(a) = l_gi(a) would bring mu'_i(b) + beta_i sigma'(b) <= 0, for every i by itself, where
     mu'_i(b) = mu_i(b) + k(b, a) (l_gi(a) - mu_i(a)) / (lam + sigma^2(a)) and
     sigma'^2(b) = sigma^2(b) - k(b, a)^2 / (lam + sigma^2(a)).
     """
     variance_a, variance_b = max(k[a, a], 0.0), max(k[b, b], 0.0)
     sigma = math.sqrt(max(variance_b - k[b, a] ** 2 / (lam + variance_a), 0.0))
+    certified = []
     for i in range(len(l_g)):
         mu = mu_g[i][b] + k[b, a] * (l_g[i][a] - mu_g[i][a]) / (lam + variance_a)
-        if mu + beta_g[i] * sigma > 0:
-            return False
-    return True
+        certified.append(mu + beta_g[i] * sigma <= 0)
+    return certified
 
 
-def expanders(l_g, S, Lip, dist, mu_g, k, beta_g, lam):
-    """With Lip: {x in S: some x' not in S has l_gi(x) + Lip_i dist(x, x') <= 0 for every i}.
-    Without: {x in S: some x' not in S would be certified by observing the costs l_gi(x) at x}.
+def expanders(l_g, S, Lip, dist, mu_g, k, beta_g, lam, separately):
+    """{x in S: some x' not in S is reached by every constraint i} or, separately, {x in S: every constraint i by
+    itself reaches some x' not in S}. x reaches x' by i if, with Lip, l_gi(x) + Lip_i dist(x, x') <= 0 and, without,
+    observing l_gi(x) at x would certify x'.
     """
-    reaching = []
+    m, expanding = len(l_g), []
     for a in S:
+        reached = []  # for each x' outside S, whether each constraint reaches it
         for b in range(len(l_g[0])):
-            if b in S:
-                continue
-            if Lip is None:
-                reached = certifies(a, b, l_g, mu_g, k, beta_g, lam)
-            else:
-                reached = all(l_g[i][a] + Lip[i] * dist[a][b] <= 0 for i in range(len(l_g)))
-            if reached:
-                reaching.append(a)
-                break
-    return reaching
+            if b not in S and Lip is None:
+                reached.append(certifies(a, b, l_g, mu_g, k, beta_g, lam))
+            elif b not in S:
+                reached.append([l_g[i][a] + Lip[i] * dist[a][b] <= 0 for i in range(m)])
+        by_each, by_all = all(any(by[i] for by in reached) for i in range(m)), any(all(by) for by in reached)
+        if by_each if separately else by_all:
+            expanding.append(a)
+    return expanding
 
 
-def safe_sets(l_f, u_f, l_g, u_g, previous, seed, Lip, dist, mu_g, k, beta_g, lam):
-    """S, M, E as sorted lists, from the intersected bounds (l_g, u_g: lists of m), the S of the round before, and the
-    posterior of the round (mu_g, k, beta_g, lam: used only if Lip is None).
-    """
-    S = safe_set(u_g, previous, seed, Lip, dist)
-    return S, maximisers(l_f, u_f, S), expanders(l_g, S, Lip, dist, mu_g, k, beta_g, lam)
-
-
-def safe_rounds(K, f, g, B, G, R, T, alpha, scale, eta, xi, seed, Lip, dist, choose):
-    """The rounds that SafeOpt and StageOpt share. Bounds are intersected over time, for every output:
-    l_t = max(l_{t-1}, mu - beta sigma), u_t = min(u_{t-1}, mu + beta sigma), l_0 = -inf, u_0 = inf, and S_0 = seed.
+def safe_rounds(K, f, g, B, G, R, T, alpha, scale, eta, xi, seed, Lip, dist, choose, intersect=False, separately=True):
+    """The rounds that SafeOpt and StageOpt share. l_t = mu - beta sigma and u_t = mu + beta sigma, for every output; if
+    they are to be intersected over time, l_t is the largest and u_t the smallest so far. S_0 = seed.
 
     choose(t, S, M, E, w, u_f) returns the arm, w(x) being the largest u(x) - l(x) of the reward and the costs.
     Returns arms and S_1, .., S_T.
     """
     n, m = g.shape
     lam = 1 + 2 / T
-    l_f, u_f = np.full(n, -np.inf), np.full(n, np.inf)
-    l_g, u_g = [np.full(n, -np.inf) for _ in range(m)], [np.full(n, np.inf) for _ in range(m)]
-    S = sorted(seed)
+    S, seen_l, seen_u = sorted(seed), [], []
     arms, rewards, costs, safe = [], [], [], []
     for t in range(1, T + 1):
         mu_f, sigma, mu_g, beta_f, beta_g = confidence(K, arms, rewards, costs, B, G, R, lam, alpha, scale)
         _, k, _ = posteriors(K, arms, rewards, costs, m, lam)
-        l_f, u_f = np.maximum(l_f, mu_f - beta_f * sigma), np.minimum(u_f, mu_f + beta_f * sigma)
-        for i in range(m):
-            l_g[i] = np.maximum(l_g[i], mu_g[i] - beta_g[i] * sigma)
-            u_g[i] = np.minimum(u_g[i], mu_g[i] + beta_g[i] * sigma)
-        S, M, E = safe_sets(l_f, u_f, l_g, u_g, S, seed, Lip, dist, mu_g, k, beta_g, lam)
+        outputs = [(mu_f, beta_f), *zip(mu_g, beta_g, strict=True)]
+        seen_l.append([mu - beta * sigma for mu, beta in outputs])
+        seen_u.append([mu + beta * sigma for mu, beta in outputs])
+        rounds = slice(0 if intersect else t - 1, t)
+        l_f, *l_g = np.max(seen_l[rounds], axis=0)
+        u_f, *u_g = np.min(seen_u[rounds], axis=0)
+        S = safe_set(u_g, S, seed, Lip, dist)
+        M = maximisers(l_f, u_f, S)
+        E = expanders(l_g, S, Lip, dist, mu_g, k, beta_g, lam, separately)
         w = [max([u_f[a] - l_f[a]] + [u_g[i][a] - l_g[i][a] for i in range(m)]) for a in range(n)]
         x = choose(t, S, M, E, w, u_f)
         safe.append(S)
@@ -355,16 +354,16 @@ def safe_rounds(K, f, g, B, G, R, T, alpha, scale, eta, xi, seed, Lip, dist, cho
     return arms, safe
 
 
-def safeopt(K, f, g, B, G, R, T, alpha, scale, eta, xi, seed, Lip=None, dist=None):
+def safeopt(K, f, g, B, G, R, T, alpha, scale, eta, xi, seed, Lip=None, dist=None, **rule):
     """x_t = argmax of w over M union E. Returns arms and the safe sets in force."""
 
     def choose(t, S, M, E, w, u_f):
         return first_max(w, sorted(set(M) | set(E)))
 
-    return safe_rounds(K, f, g, B, G, R, T, alpha, scale, eta, xi, seed, Lip, dist, choose)
+    return safe_rounds(K, f, g, B, G, R, T, alpha, scale, eta, xi, seed, Lip, dist, choose, **rule)
 
 
-def stageopt(K, f, g, B, G, R, T, alpha, scale, eta, xi, seed, stage_rounds, Lip=None, dist=None):
+def stageopt(K, f, g, B, G, R, T, alpha, scale, eta, xi, seed, stage_rounds, Lip=None, dist=None, **rule):
     """In rounds t <= stage_rounds, x_t = argmax of w over E (over M if E is empty); then argmax of u_f over S.
     Returns arms and the safe sets in force.
     """
@@ -374,7 +373,52 @@ def stageopt(K, f, g, B, G, R, T, alpha, scale, eta, xi, seed, stage_rounds, Lip
             return first_max(w, E if E else M)
         return first_max(u_f, S)
 
-    return safe_rounds(K, f, g, B, G, R, T, alpha, scale, eta, xi, seed, Lip, dist, choose)
+    return safe_rounds(K, f, g, B, G, R, T, alpha, scale, eta, xi, seed, Lip, dist, choose, **rule)
+
+
+def published_safe_rounds(K, f, g, B, G, R, T, alpha, scale, eta, xi, seed, stage_rounds=0):
+    """SafeOpt (stage_rounds = 0) and StageOpt in the manner of their published programs, without Lipschitz constants.
+
+    Bounds are those of the round alone. Safe arms are tried from the widest on. One expands if, for every constraint i
+    by itself, refitting the GP of g_i with l_gi(x) as a further observation at x brings mu + beta sigma <= 0 at some x'
+    that is not safe. SafeOpt plays the first that is a maximiser or expands; StageOpt, in its first stage, the first
+    that expands, or else the widest maximiser; then argmax of u_f over the safe arms. Returns arms and the safe sets.
+    """
+    n, m = g.shape
+    lam = 1 + 2 / T
+    arms, rewards, costs, safe = [], [], [], []
+
+    def expands(x, unsafe, l_g, beta_g):
+        for i in range(m):
+            y = [c[i] for c in costs] + [l_g[i][x]]
+            mean, k = paper_formulas.posterior(K, [*arms, x], y, lam)
+            if not any(mean[b] + beta_g[i] * math.sqrt(max(k[b, b], 0.0)) <= 0 for b in unsafe):
+                return False
+        return True
+
+    for t in range(1, T + 1):
+        mu_f, sigma, mu_g, beta_f, beta_g = confidence(K, arms, rewards, costs, B, G, R, lam, alpha, scale)
+        l_f, u_f = mu_f - beta_f * sigma, mu_f + beta_f * sigma
+        l_g = [mu_g[i] - beta_g[i] * sigma for i in range(m)]
+        S = [a for a in range(n) if a in seed or all(mu_g[i][a] + beta_g[i] * sigma[a] <= 0 for i in range(m))]
+        M = [a for a in S if u_f[a] >= max(l_f[b] for b in S)]
+        w = [max(2 * beta * sigma[a] for beta in (beta_f, *beta_g)) for a in range(n)]
+        if stage_rounds and t > stage_rounds:
+            x = first_max(u_f, S)
+        else:
+            unsafe, remaining = [b for b in range(n) if b not in S], list(S)
+            while remaining:
+                x = first_max(w, remaining)
+                if (x in M and not stage_rounds) or expands(x, unsafe, l_g, beta_g):
+                    break
+                remaining.remove(x)
+            else:
+                x = first_max(w, M)
+        safe.append(S)
+        arms.append(x)
+        rewards.append(f[x] + eta[t - 1])
+        costs.append(g[x] + xi[t - 1])
+    return arms, safe
 
 
 def sgp_ucb(K, f, g, B, G, R, T, alpha, scale, eta, xi, seed, initial_rounds, uniforms):

@@ -80,8 +80,8 @@ POLICIES = {
     "Doubling": sb.Doubling(policy(explore="rand", horizon=20)),
     "TimeVarying": sb.baselines.TimeVarying(policy(width_scale=0.2), every=7),
     "RPOL": policy(kind=sb.baselines.RPOL),
-    "POBO, two constraints": policy(problem(constraints=2, seed=5), kind=sb.baselines.POBO, width_scale=0.3),
-    "PDCBO": policy(kind=sb.baselines.PDCBO, slack=0.1),
+    "POBO, two constraints": policy(problem(constraints=2, seed=5), kind=sb.baselines.POBO, hard=[1], width_scale=0.3),
+    "PDCBO": policy(kind=sb.baselines.PDCBO, start=1.0, slack=0.1),
     "CONFIG": policy(kind=sb.baselines.CONFIG),
     "EPBO": policy(kind=sb.baselines.EPBO, penalty=3.0),
     "ConstrainedEI": policy(kind=sb.baselines.ConstrainedEI),
@@ -90,6 +90,7 @@ POLICIES = {
     "GPTS": policy(kind=sb.baselines.GPTS),
     "SafeOpt": policy(kind=sb.baselines.SafeOpt, safe=safest(), width_scale=0.3),
     "SafeOpt, Lipschitz": policy(kind=sb.baselines.SafeOpt, safe=[safest()], lipschitz="arms"),
+    "SafeOpt, intersected": policy(kind=sb.baselines.SafeOpt, safe=safest(), intersect=True, expanders="all"),
     "StageOpt": policy(kind=sb.baselines.StageOpt, safe=safest(), lipschitz=20.0, stage_rounds=20),
     "SGPUCB": policy(kind=sb.baselines.SGPUCB, safe=[safest(), safest()], initial_rounds=10),
 }

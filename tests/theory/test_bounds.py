@@ -94,7 +94,7 @@ def test_the_sums_that_measured_costs_add_stay_below_their_bounds():
 @pytest.mark.parametrize("lam", [0.003, 0.1, 1.0, 4.0])
 @pytest.mark.parametrize("cap", [0.05, 0.4, 1.0])
 def test_the_sum_of_deviations_is_the_largest_that_the_gain_allows(lam, cap):
-    """Dynamic programming over T rounds, each with a share of the gain in whole units: never above, and nearly reached."""
+    """Dynamic programming over T rounds, each with whole units of the gain: never above, and nearly reached."""
     T, units = 12, 600
     most = T * math.log1p(1 / lam) * 1.1 / 2  # beyond what T rounds can gain
     h = np.minimum(min(cap, 1.0), np.sqrt(lam * np.expm1(2 * most * np.arange(units + 1) / units)))

@@ -22,8 +22,8 @@ class ConstrainedEI(StepPolicy):
     feasibility alone is maximised.
 
     Gardner, Kusner, Xu, Weinberger & Cunningham 2014, *Bayesian Optimization with Inequality
-    Constraints*. Written from the usual statement of it: its incumbent is the best feasible
-    observation, and it has no rule for noise.
+    Constraints*. Its incumbent is the best feasible observation, and it has no rule for noise; here
+    f+ may be at an arm that was never played, which explores less.
     """
 
     calibrated = True

@@ -18,7 +18,8 @@ class CONFIG(StepPolicy):
     `InfeasibleError`; a simulation warns, and plays argmin sum_i [l_i(x)]_+.
 
     Xu, Jiang, Svetozarevic & Jones 2023, *Constrained Efficient Global Optimization of
-    Expensive Black-box Functions*. Written from a summary of it.
+    Expensive Black-box Functions*. The authors' program decides the same, up to the noise's variance,
+    which it adds to the posterior's.
     """
 
     about = About(

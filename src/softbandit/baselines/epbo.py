@@ -15,12 +15,13 @@ class EPBO(AcquisitionPolicy):
     x_t = argmax u_f(x) - rho sum_i [l_i(x)]_+
 
     Lu & Paulson 2022, *No-regret Bayesian optimization with unknown equality and inequality
-    constraints using exact penalty functions*. Written from a summary of it.
+    constraints using exact penalty functions*, without its equality constraints.
 
     Parameters
     ----------
     penalty
-        rho, which must exceed the optimal dual; 4 B / delta by default, as for CKB.
+        rho, which must exceed the optimal dual; 4 B / delta by default, as for CKB. Public programs have a fixed
+        number, such as 1 or 10,000.
     """
 
     penalty: Traced[float | None] = None

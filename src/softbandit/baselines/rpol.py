@@ -14,8 +14,8 @@ class RPOL(AcquisitionPolicy):
     Q_i(t+1) = max(Q_i(t) + [c_i]_+, eta_t),    eta_t = sqrt(t)
 
     Guo, Zhu & Liu 2023, *Rectified Pessimistic-Optimistic Learning for Stochastic
-    Continuum-armed Bandit with Constraints*. Written from a summary of it: the queue's
-    initial value, and that it adds the noisy cost c rather than an estimate, could not be checked.
+    Continuum-armed Bandit with Constraints*. The start, the noisy cost c_i and eta_t are those of
+    the RPOL in POBO's program, by the same first author (where a slip keeps Q from accumulating).
     """
 
     initial_dual = 1.0

@@ -38,10 +38,6 @@ class Seeded(StepPolicy):
         return SafeSeedError.of("safe", "a seed that agrees with the observations", got, "Name another arm.")
 
     def _complete(self) -> None:
-        n = len(self.arms)
-        seeds = [] if self.safe is None else np.atleast_1d(np.asarray(self.safe, dtype=object)).tolist()
-        if not seeds:
+        if self.safe is None or not np.size(self.safe):
             raise SafeSeedError.of("safe", "at least one arm known to be safe", self.safe, "Name it, as safe=.")
-        seed = np.zeros(n, dtype=bool)
-        seed[[validation.whole("safe", arm, 0, n - 1) for arm in seeds]] = True
-        self._set(known_safe=seed)
+        self._set(known_safe=validation.marked("safe", self.safe, len(self.arms)))

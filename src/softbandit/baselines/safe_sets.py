@@ -2,28 +2,31 @@
 
 | symbol | meaning | shape |
 |---|---|---|
-| l, u | lower and upper bounds of every output, intersected over the rounds | b x (1 + m) x n |
+| l, u | lower and upper bounds of every output: of this round, or the tightest so far | b x (1 + m) x n |
 | S | safe arms: the seed, and what follows from the bounds | b x n |
 | M | maximisers: safe arms that may be best, u_f(x) >= max over S of l_f | b x n |
 | E | expanders: safe arms that may show another to be safe | b x n |
 
 With Lipschitz constants Lip_i of the costs, x' is safe if for every i some safe x has
-u_i(x) + Lip_i |x - x'| <= 0, and x is an expander if for some x' outside S every
-l_i(x) + Lip_i |x - x'| <= 0. Without them, x' is safe if every u_i(x') <= 0, and x is an
-expander if seeing its most favourable value l_i(x) would make some x' outside S safe.
+u_i(x) + Lip_i |x - x'| <= 0, and x reaches x' by constraint i if l_i(x) + Lip_i |x - x'| <= 0.
+Without them, x' is safe if every u_i(x') <= 0, and x reaches x' by constraint i if seeing its
+most favourable value l_i(x) would make u_i(x') <= 0. An expander reaches arms outside S: by each
+constraint some x', or by all of them one and the same x'.
 Pairs of arms are visited in blocks, so memory grows with n only.
 """
 
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from functools import reduce
+from operator import and_
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from softbandit import validation
 from softbandit.backend.random import Draws
-from softbandit.backend.shapes import ArmMask, Floats, OutputsPerArm, PerCost, PerTrial
+from softbandit.backend.shapes import ArmMask, Bools, Floats, OutputsPerArm, PerArm, PerCost, PerTrial
 from softbandit.backend.traced_fields import HostOnly, Traced
 from softbandit.backend.vocabulary import namespace, restrict
 from softbandit.baselines.safe_seed import Seeded
@@ -51,24 +54,42 @@ class SafePolicy(Seeded):
     lipschitz
         Lipschitz constants of the costs: a number, one per constraint, "arms" to compute them from the
         kernel and the norm bounds over all pairs of arms, or None to use none.
+    intersect
+        Whether l and u are the tightest bounds of all rounds so far, as in the papers' proofs. The published
+        programs use the bounds of the round alone, which is the default: with a width that is too narrow,
+        intersected bounds cross, and never recover.
+    expanders
+        With several constraints, "each": by each of them by itself, an expander reaches some x' (the
+        published programs, and the default); "all": it reaches one x' by all of them (from memory, the
+        definition in StageOpt's paper). With Lipschitz constants they are the same: the closest x' decides.
     """
 
     lipschitz: HostOnly[float | Sequence[float] | str | None] = None
+    intersect: bool = False
+    expanders: str = "each"
     lip: Traced[Floats | None] = field(init=False, repr=False)  # (m,)
 
     def init(self, trials: int) -> State:
         wide = np.full((trials, 1 + self.constraints, len(self.arms)), np.inf)
-        return super().init(trials)._replace(memory=(-wide, wide, np.tile(self.known_safe, (trials, 1))))
+        memory = self._kept(-wide, wide, np.tile(self.known_safe, (trials, 1)))
+        return super().init(trials)._replace(memory=memory)
 
     def update(self, state: State, choice: Choice, reward: PerTrial, cost: PerCost) -> State:
-        return super().update(state, choice, reward, cost)._replace(memory=self.intervals(state))
+        memory = self._kept(*self.intervals(state))
+        return super().update(state, choice, reward, cost)._replace(memory=memory)
+
+    def _kept(self, low: OutputsPerArm, up: OutputsPerArm, S: ArmMask) -> tuple[Any, ...]:
+        """Return what the next round needs of l, u and S."""
+        return (low, up, S) if self.intersect else (S,)
 
     def intervals(self, state: State) -> tuple[OutputsPerArm, OutputsPerArm, ArmMask]:
         """Return l, u and S of the next round."""
         xp = namespace(state.dual)
-        low, up, S = state.memory
+        *earlier, S = state.memory
         mean, half = self.model.confidence(state.posterior, state.round + 1)
-        low, up = xp.maximum(low, mean - half), xp.minimum(up, mean + half)  # l_t, u_t: intersected
+        low, up = mean - half, mean + half  # l_t, u_t
+        if self.intersect:
+            low, up = xp.maximum(earlier[0], low), xp.minimum(earlier[1], up)
         known = xp.all(up[:, 1:] <= 0, axis=1) if self.lip is None else self._reached(up[:, 1:], S)
         return low, up, self.known_safe | known  # S_t
 
@@ -78,8 +99,7 @@ class SafePolicy(Seeded):
         low, up, S = self.intervals(state)
         floor = xp.max(restrict(low[:, 0], S), axis=1)
         M = S & (up[:, 0] >= floor[:, None])  # maximisers
-        E = S & (self._may_expand(state, low[:, 1:], S) if self.lip is None else self._reaches_out(low[:, 1:], S))
-        return Sets(low, up, S, M, E)  # E: expanders
+        return Sets(low, up, S, M, self._reaching_out(state, low[:, 1:], S))
 
     def widest(self, sets: Sets, candidates: ArmMask, draws: Draws) -> Choice:
         """Return the candidate with the widest interval of any output; any safe arm, if crossing bounds leave none."""
@@ -92,48 +112,56 @@ class SafePolicy(Seeded):
         """Return the arms x' with, for every constraint, some safe x at u_i(x) + Lip_i |x - x'| <= 0."""
         xp = namespace(up)
         from_safe = xp.where(S[:, None, :], up, np.inf)[:, :, :, None]
-        parts = [xp.all(xp.min(from_safe + cone, axis=2) <= 0, axis=1) for _, cone in self._cones(len(up))]
-        return xp.concat(parts, axis=1)
+        cones = map(self._cones, self._blocks(len(up)))
+        return xp.concat([xp.all(xp.min(from_safe + cone, axis=2) <= 0, axis=1) for cone in cones], axis=1)
 
-    def _reaches_out(self, low: OutputsPerArm, S: ArmMask) -> ArmMask:
-        """Return the arms x with some x' outside S at l_i(x) + Lip_i |x - x'| <= 0 for every constraint."""
+    def _reaching_out(self, state: State, low: OutputsPerArm, S: ArmMask) -> ArmMask:
+        """Return E: the safe arms that reach arms outside S by each constraint, or one such arm by all."""
         xp = namespace(low)
-        expanders = xp.zeros_like(S)
-        for block, cone in self._cones(len(low)):
-            becomes_safe = xp.all(low[:, :, :, None] + cone <= 0, axis=1)  # (b, n, block)
-            expanders = expanders | xp.any(becomes_safe & ~S[:, None, block], axis=2)
-        return expanders
-
-    def _may_expand(self, state: State, low: OutputsPerArm, S: ArmMask) -> ArmMask:
-        """Return the arms x whose lowest costs l_i(x), if observed, would make some x' outside S safe."""
-        xp = namespace(low)
-        mean = self.model.mean(state.posterior)
-        expanders = xp.zeros_like(S)
+        found = [xp.zeros_like(S)] * (self.constraints if self.expanders == "each" else 1)
         for block in self._blocks(len(low)):
-            becomes_safe = ~S[:, None, block]  # (b, 1, block)
-            for i in range(1, 1 + self.constraints):
-                k, var, beta, lam = self.model.pairs(state.posterior, i, state.round + 1, block)
-                d = lam + var
-                shift = k * ((low[:, i - 1] - mean[:, i]) / d)[:, :, None]
-                left = xp.maximum(var[:, None, block] - k * k / d[:, :, None], 0.0)
-                upper = mean[:, i, None, block] + shift + beta[:, :, None] * xp.sqrt(left)
-                becomes_safe = becomes_safe & (upper <= 0)
-            expanders = expanders | xp.any(becomes_safe, axis=2)
-        return expanders
+            outside = ~S[:, None, block]
+            reached = list(self._reach(state, low, block))
+            if self.expanders == "all":
+                reached = [reduce(and_, reached, outside)]
+            found = [E_i | xp.any(r & outside, axis=2) for E_i, r in zip(found, reached, strict=True)]
+        return reduce(and_, found, S & xp.any(~S, axis=1)[:, None])
+
+    def _reach(self, state: State, low: OutputsPerArm, block: slice) -> Iterator[Bools]:
+        """Iterate over the constraints: whether each x reaches each x' of the block, (b, n, block)."""
+        if self.lip is not None:
+            cones = self._cones(block)
+            yield from (low[:, i, :, None] + cones[i] <= 0 for i in range(self.constraints))
+            return
+        mean = self.model.mean(state.posterior)
+        for i in range(1, 1 + self.constraints):
+            yield self._upper_after(state, i, mean[:, i], low[:, i - 1], block) <= 0
+
+    def _upper_after(self, state: State, i: int, mean: PerArm, low: PerArm, block: slice) -> Floats:
+        """Return u_i at each x' of the block if l_i were observed at each x: (b, n, block)."""
+        xp = namespace(low)
+        k, var, beta, lam = self.model.pairs(state.posterior, i, state.round + 1, block)
+        d = lam + var
+        shift = k * ((low - mean) / d)[:, :, None]
+        left = xp.maximum(var[:, None, block] - k * k / d[:, :, None], 0.0)
+        upper: Floats = mean[:, None, block] + shift + beta[:, :, None] * xp.sqrt(left)
+        return upper
 
     def _blocks(self, trials: int) -> Iterator[slice]:
         n = len(self.arms)
         size = max(1, BLOCK_NUMBERS // (trials * n * max(1, self.constraints)))
         return (slice(first, min(first + size, n)) for first in range(0, n, size))
 
-    def _cones(self, trials: int) -> Iterator[tuple[slice, Floats]]:
-        """Iterate over blocks of x', with Lip_i |x - x'| for all x: (m, n, block)."""
+    def _cones(self, block: slice) -> Floats:
+        """Return Lip_i |x - x'| for all x, and x' of the block: (m, n, block)."""
         assert self.lip is not None
-        for block in self._blocks(trials):
-            yield block, self.lip[:, None, None] * distances(self.arms, self.arms[block])
+        return self.lip[:, None, None] * distances(self.arms, self.arms[block])
 
     def _complete(self) -> None:
         super()._complete()
+        if not isinstance(self.intersect, bool):
+            raise ArgumentError.of("intersect", "True or False", self.intersect, "Pass one of them.")
+        validation.named("expanders", self.expanders, dict.fromkeys(["each", "all"]))
         self._set(lip=self._lipschitz())
 
     def _lipschitz(self) -> Floats | None:

@@ -12,9 +12,9 @@ class SafeOpt(SafePolicy):
     """x_t = argmax over M and E of max over outputs of u(x) - l(x);  the sets are those of safe_sets.py.
 
     Sui, Gotovos, Burdick & Krause 2015, *Safe Exploration for Optimization with Gaussian
-    Processes*; the rule without Lipschitz constants after Berkenkamp, Krause & Schoellig 2016.
-    Written from a summary of them. With several constraints an expander must lead to one x' for
-    all of them; published code tests each constraint separately, and scales the widths.
+    Processes*; the rule without Lipschitz constants after Berkenkamp, Krause & Schoellig 2016,
+    whose program decides the same with a kernel of k(x, x) = 1 (it compares widths in units of
+    the prior's). It has beta = 2 by default, here `width=2.0`, and uses Lipschitz constants for E only.
     """
 
     about = About(

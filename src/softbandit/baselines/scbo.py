@@ -13,13 +13,14 @@ from softbandit.policies import About, Choice, State, StepPolicy
 class ConstrainedTS(StepPolicy):
     """Samples f_t, g_t from the posteriors (of width 1 by default):
 
-    The posterior is calibrated to the noise, lambda = R^2, unless `regularisation` is given.
-
     x_t = argmax f_t(x)  over the arms with g_it(x) <= 0 for every i,
     or    argmin sum_i [g_it(x)]_+  if there is none.
 
+    The posterior is calibrated to the noise, lambda = R^2, unless `regularisation` is given.
+
     Eriksson & Poloczek 2021, *Scalable Constrained Bayesian Optimization*, the selection rule
-    on finite arms (without trust regions). Written from the usual statement of it.
+    alone, as in BoTorch's `ConstrainedMaxPosteriorSampling`: without trust regions, and without
+    SCBO's transformations of the observations.
     """
 
     width: HostOnly[str | PerConstraint | Callable[[int], PerConstraint]] = 1.0

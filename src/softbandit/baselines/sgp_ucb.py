@@ -23,14 +23,17 @@ class SGPUCB(Seeded):
     t > T':  x_t = argmax u_f(x)  over the seed and {x: u_i(x) <= 0 for every i}  (not intersected)
 
     Amani, Alizadeh & Thrampoulidis 2020, *Regret Bounds for Safe Gaussian Process Bandit
-    Optimization*. Written from a summary of it: its formula for T' could not be checked.
+    Optimization*. Written from a summary of it, since no program is public: its formula for T', and
+    whether it intersects bounds over time, could not be checked. Its widths are for functions drawn
+    from a Gaussian process; here they are CKB's.
 
     Parameters
     ----------
     initial_rounds
         T': a number; "features" for 8 max|phi|^2 ln(r / alpha) / kappa rounds, after which (by the matrix
         Chernoff bound) all r directions of the features have been observed at half their rate, kappa being the
-        smallest eigenvalue of the seed's mean phi phi^T, if it is positive; by default sqrt(T).
+        smallest eigenvalue of the seed's mean phi phi^T, if it is positive (the paper's T' also depends on the gap
+        at the optimum); by default sqrt(T), a choice of this package.
     """
 
     initial_rounds: HostOnly[int | str | None] = None

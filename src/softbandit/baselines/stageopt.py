@@ -14,13 +14,13 @@ class StageOpt(SafePolicy):
     Stage 2, t > T_0:   x_t = argmax over S of u_f(x);  the sets are those of safe_sets.py.
 
     Sui, Zhuang, Burdick & Yue 2018, *Stagewise Safe Bayesian Optimization with Gaussian
-    Processes*. Written from a summary of it: whether the reward's interval counts in the width
-    of stage 1 could not be checked.
+    Processes*. After a co-author's program: there too the reward's interval counts in stage 1,
+    and M replaces an empty E. In their experiments stage 1 also ends if S stops growing; here not.
 
     Parameters
     ----------
     stage_rounds
-        T_0; a tenth of the horizon by default.
+        T_0; by default a tenth of the horizon, a choice of this package.
     """
 
     stage_rounds: HostOnly[int | None] = None

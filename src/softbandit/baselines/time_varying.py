@@ -13,14 +13,15 @@ class TimeVarying(WrappedPolicy):
     """Run `policy` with its posterior reset every H rounds; the dual goes on.
 
     Deng, Zhou et al. 2022, *Interference Constrained Beam Alignment for Time-Varying Channels
-    via Kernelized Bandits*. Written from a summary of it.
+    via Kernelized Bandits*. The one public program of it, not the authors', also resets the posterior
+    and its gain and keeps the dual, but begins with the dual at its cap; here it begins at 0.
 
     Parameters
     ----------
     policy
         A CKB: other policies keep more than a dual and a posterior.
     every
-        H.
+        H. The name "ckb-time-varying" has a tenth of the horizon by default, a choice of this package.
     """
 
     every: int

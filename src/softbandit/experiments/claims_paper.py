@@ -7,7 +7,7 @@ from softbandit.experiments.claims import Claim, Condition
 
 CKB = ("ckb-ucb", "ckb-ts", "ckb-rand")
 SAFE = ("stageopt", "sgp-ucb")
-SCALED = Condition("with CKB's confidence width scaled by 0.2", {"width_scale": 0.2})
+SCALED = Condition("with all confidence widths scaled by 0.2", {"width_scale": 0.2})
 FEASIBLE = Condition("on instances whose unconstrained maximiser is feasible", {"maximiser": "feasible"})
 BOTH = Condition(f"{FEASIBLE.words}, {SCALED.words}", {**FEASIBLE.rows, **SCALED.rows})
 SYNTHETIC = (FEASIBLE, SCALED, BOTH)

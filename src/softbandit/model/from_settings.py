@@ -29,6 +29,7 @@ class ModelDefaults:
     explore_cost: str | Exploration | None = None
     budget: int | None = None
     calibrated: ClassVar[bool] = False  # lambda is R^2 by default, the posterior of Gaussian noise
+    width_share: ClassVar[float] = 1.0  # of alpha, for the theory's widths
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +67,7 @@ def build_model(s: ModelSettings) -> FiniteModel | ContinuousModel:
     lambdas = validation.numbers_above("regularisation", given, 1 + m, least=0.0, strict=True)
     scale = validation.nonnegative("width_scale", s.width_scale)
     sign = np.append(scale, np.full(m, -scale))  # up for the reward, down for a cost
-    rule = width_rule(s.width, bounds, R, lambdas, sign, checked_confidence(s.confidence))
+    rule = width_rule(s.width, bounds, R, lambdas, sign, s.width_share * checked_confidence(s.confidence))
     outputs = [Output(*output) for output in zip(kernels, lambdas.tolist(), explorations, R, strict=True)]
     if isinstance(s.arms, Domain):
         points = None if s.budget is None else validation.whole("budget", s.budget, least=2)
@@ -82,9 +83,9 @@ def build_model(s: ModelSettings) -> FiniteModel | ContinuousModel:
 def _default_regularisation(
     s: ModelSettings, kernels: Sequence[Kernel], bounds: Floats, R: Floats
 ) -> Sequence[float] | float:
-    """Return lambda: R^2 if `calibrated`, the posterior of Gaussian noise; else the width's: the paper's is 1 + 2 / T."""
+    """Return lambda: R^2 if `calibrated`, the posterior of Gaussian noise; else what the width suggests."""
     if s.calibrated:
-        return (np.maximum(R, LEAST_NOISE) ** 2).tolist()
+        return [max(float(r), LEAST_NOISE) ** 2 for r in R]
     if isinstance(s.width, str) and s.width == "tight":
         points = _some_points(s.arms)
         outputs = zip(kernels, bounds, R, strict=True)

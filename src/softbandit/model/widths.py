@@ -15,7 +15,6 @@ from softbandit.backend import Floats, Ints, PerOutput, PerTrial, Traced, namesp
 from softbandit.errors import ArgumentError
 from softbandit.gp import Kernel
 
-
 LEAST_RATIO = 1e-6  # of noise to bound, in the default lambda
 
 
@@ -72,7 +71,8 @@ class TightWidth:
     def __call__(self, t: int, gain: PerTrial) -> PerOutput:
         xp = namespace(gain)
         noise = self.noise**2 / self.regularisation * (2 * (gain + self.log_term))[:, None]
-        return xp.sign(self.bound) * xp.sqrt(self.bound**2 + noise)
+        beta: PerOutput = xp.sign(self.bound) * xp.sqrt(self.bound**2 + noise)
+        return beta
 
 
 def tight_regularisation(kernel: Kernel, points: Floats, bound: float, noise: float, rounds: int) -> float:

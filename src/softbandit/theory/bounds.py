@@ -78,7 +78,7 @@ class Setting:
         return np.asarray(largest + T * R**2 + 2 * R * np.sqrt((T * R**2 + 2 * largest) * x) + 2 * R**2 * x)
 
     def noise_sum(self) -> float:
-        """Return a bound on sum_it (phi_it - phi_i) noise_it at every corner phi, if the dual is moved by measured costs.
+        """Return a bound on sum_it (phi_it - phi_i) noise_it, which measured costs add, at every corner phi.
 
         It holds with probability 1 - alpha / 2.
         """

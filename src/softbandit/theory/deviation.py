@@ -52,8 +52,8 @@ class Trial:
 
     def beta(self, gain: Floats) -> float:
         """Return the valid width after that gain, (1,)."""
-        outputs = (np.array([value]) for value in (self.bound, self.noise, self.regularisation))
-        return float(VALID[self.width](*outputs, self.log_term)(1, gain)[0, 0])
+        B, R, lam = np.array([[self.bound], [self.noise], [self.regularisation]])
+        return float(VALID[self.width](B, R, lam, self.log_term)(1, gain)[0, 0])
 
 
 def law(exploration: Exploration, trial: Trial) -> Law:
