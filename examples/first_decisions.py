@@ -17,7 +17,8 @@ policy = sb.CKB(
     noise=0.2,
     horizon=1000,
     slater=0.4,  # switching off saves the whole budget
-    width_scale=0.2,
+    width="tight",
+    dual_feedback="measured",
 )
 agent = sb.Agent(policy, seed=0)
 

@@ -31,7 +31,8 @@ policy = sb.CKB(
     horizon=1200,
     slater=LIMIT,
     slack=0.01,  # aim at 4%, to compensate for violations while learning
-    width_scale=0.1,
+    width="tight",
+    dual_feedback="measured",
 )
 agent = sb.Agent(policy, seed=0)
 waiting, money, slow = [], [], []

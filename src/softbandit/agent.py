@@ -77,8 +77,8 @@ class Agent:
 
     Asking again before telling returns the same arm (with a new ticket), so an interrupted
     caller may simply ask again. Decisions may be told late and in any order: the posterior
-    is that of the data, whatever the order. The dual moves at each `tell`, by the cost
-    estimate that the decision carries, so decisions that were asked for together share one dual.
+    is that of the data, whatever the order. The dual moves at each `tell`, by the observed cost or
+    by the estimate that the decision carries, so decisions that were asked for together share one dual.
 
     >>> import numpy as np, softbandit as sb
     >>> arms = np.linspace(0, 1, 100)[:, None]

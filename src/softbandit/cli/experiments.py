@@ -110,7 +110,8 @@ def _print_scores(outcome: Outcome) -> None:
     spec = outcome.spec
     keys = [*spec.grid, "policy"]
     names = [key.removeprefix("problem.") for key in keys]
-    heads = [SYMBOLS[metric] for metric in SHOWN] if spec.measure == "scores" else ["us per round"]
+    scores = [*(SYMBOLS[metric] for metric in SHOWN), "guaranteed"]
+    heads = scores if spec.measure == "scores" else ["us per round"]
     print_table(spec.title, names, heads, final_numbers(outcome.table, keys, SHOWN))
 
 

@@ -6,12 +6,14 @@ In addition to a policy's settings, a file may say
     slack_share = 0.5            slack as a share of the Slater margin
     cap = 1.0                    rho, with the V of the default rho
     width = "without gain"       the theory's width with its information gain left out
+    width = "theory x 0.2"       a width with a factor: width = "theory" and width_scale = 0.2
     explore = { law = "uniform", points = 5 }     RandUCB with that distribution
     x = "default"                the default of that setting (useful in a grid)
 """
 
 import json
 import math
+import re
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
@@ -73,6 +75,8 @@ def _translated(name: str, settings: dict[str, Any], problem: Problem, seed: int
         default_rho = dual_cap(None, problem.reward_bound, problem.slater, True)
         settings["V"] = inverse_step(None, np.atleast_1d(problem.cost_bound), settings["horizon"], default_rho)
         settings["rho"] = validation.positive("cap", settings.pop("cap"))
+    if scaled := re.fullmatch(r"(\w+) x (\d+(?:\.\d+)?)", str(settings.get("width"))):
+        settings |= {"width": scaled[1], "width_scale": float(scaled[2])}
     if settings.get("width") == "without gain":
         settings["width"] = width_without_gain(problem, checked_confidence(settings.get("confidence", 0.1)))
     if isinstance(settings.get("explore"), Mapping):

@@ -78,13 +78,14 @@ def play(cell: Cell, engines: Mapping[str, str], data: str | None = None) -> Tab
     """Run a cell, and return its rows of the experiment's table."""
     problem, policy = prepare(cell, data)
     spec, engine = cell.spec, engines[cell.policy]
-    key = {**cell.point, "policy": cell.policy, "instance": cell.instance}
+    key: dict[str, object] = {**cell.point, "policy": cell.policy, "instance": cell.instance}
     if spec.measure == "time":
         return Table.of_rows([{**key, "microseconds": _microseconds(cell, problem, policy, engine)}])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ComplaintWarning)  # under a scaled width, safe seeds get refuted by chance
         trace = simulate(policy, problem, cell.trials, spec.seed, engine, rounds=spec.horizon, keep=())
-    return _rows(score(trace, problem), arms_tried(trace.arms), {**key, "maximiser": maximiser(problem)}, cell)
+    key |= {"maximiser": maximiser(problem), "guaranteed": policy.guarantees(problem).covered}
+    return _rows(score(trace, problem), arms_tried(trace.arms), key, cell)
 
 
 def maximiser(problem: Problem) -> str:

@@ -113,7 +113,8 @@ def _numbers(outcome: Outcome) -> str:
     heads = SYMBOLS if outcome.spec.measure == "scores" else {"microseconds": "microseconds"}
     rows = [list(map(escape, row)) for row in final_numbers(outcome.table, keys, list(heads))]
     names = [key.replace("problem.", "").replace("_", " ") for key in keys]
-    return _table(map(escape, [*names, *heads.values()]), rows, numbers=len(heads))
+    guaranteed = ["guaranteed"] if outcome.spec.measure == "scores" else []
+    return _table(map(escape, [*names, *heads.values(), *guaranteed]), rows, numbers=len(heads) + len(guaranteed))
 
 
 def _settings(outcome: Outcome) -> str:

@@ -17,8 +17,9 @@ from softbandit.experiments.spec import Experiment, load
 FOLDER = Path(__file__).parent / "paper"
 FIGURES = ("synthetic", "sensors", "stocks", "arms")
 GRIDS = ("sensors-grid", "stocks-grid", "synthetic-grid")
+METHODS = ("methods", "methods-wireless", "methods-cloud")
 VARIANTS = ("slack", "queue", "widths", "distributions", "constraints", "doubling", "noise", "cloud", "wireless")
-PAPER = (*FIGURES, *GRIDS, *VARIANTS)  # the experiments' files, with those of the paper's figures first
+PAPER = (*FIGURES, *GRIDS, *VARIANTS, *METHODS)  # the experiments' files, with those of the paper's figures first
 
 
 def paper(quick: bool = False, trials: int | None = None) -> list[Experiment]:

@@ -49,7 +49,7 @@ from softbandit.problems import PROBLEMS
 Settings: TypeAlias = Mapping[str, object]  # A TOML table
 
 REQUIRED = ("title", "problem", "policies", "horizon")
-RESERVED = {"policy", "only", "instance", "trial", "round", "maximiser", "horizon", "seed", *METRICS}
+RESERVED = {"policy", "only", "instance", "trial", "round", "maximiser", "guaranteed", "horizon", "seed", *METRICS}
 MAX_CELLS = 100_000  # a cell is one policy on one instance at one point of the grid
 TABLES = ("problem", "settings", "policies", "grid", "primary", "figures")
 

@@ -100,8 +100,16 @@ def exponent(x: Floats, y: Floats) -> float:
 
 
 def final_numbers(table: Table, keys: Sequence[str], metrics: Sequence[str]) -> list[list[str]]:
-    """Return one row of text per combination of the keys: its labels, then each metric in the last round."""
+    """Return one row of text per combination of the keys: its labels, each metric in the last round, and `guaranteed`."""
     if "microseconds" in table.columns:
         return [[*key, f"{part['microseconds'][0]:.1f}"] for key, part in table.groups(*keys)]
     groups = table.final().groups(*keys)
-    return [[*key, *(str(interval(units(part, metric))) for metric in metrics)] for key, part in groups]
+    return [
+        [*key, *(str(interval(units(part, metric))) for metric in metrics), guaranteed(part)] for key, part in groups
+    ]
+
+
+def guaranteed(table: Table) -> str:
+    """Return whether softbandit proves a bound for the rows: yes, no, or the share of them."""
+    share = float((table["guaranteed"] == "yes").mean())
+    return {0.0: "no", 1.0: "yes"}.get(share, f"{share:.0%}")
