@@ -31,8 +31,7 @@ policy = sb.CKB(
     horizon=1200,
     slater=LIMIT,
     slack=0.01,  # aim at 4%, to compensate for violations while learning
-    width="tight",
-    dual_feedback="measured",
+    width_scale=0.1,
 )
 agent = sb.Agent(policy, seed=0)
 waiting, money, slow = [], [], []
