@@ -38,6 +38,13 @@ def test_a_width_without_gain_is_the_theorys_width_at_zero_gain():
     assert build(width="without gain", confidence=0.05).width == pytest.approx([B + R * root, G + R * root])
 
 
+def test_a_width_with_a_factor_sets_both():
+    policy = build(width="tight x 0.5")
+    assert (policy.width, policy.width_scale) == ("tight", 0.5)
+    with pytest.raises(sb.ArgumentError, match="width"):
+        build(width="tight x half")
+
+
 def test_explore_with_a_law_builds_rand_ucb_with_that_distribution():
     policy = build("ckb", explore={"law": "uniform", "points": 5})
     assert policy.explore == sb.RandUCB(sb.UniformDiscrete(points=5))

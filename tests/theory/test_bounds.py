@@ -8,7 +8,6 @@ from softbandit_tests import examples_of
 
 import softbandit as sb
 from softbandit.backend.random import POLICY, PROBLEM, draw
-from softbandit.model.widths import TheoryWidth
 from softbandit.theory import Setting, Trial, cancelling_slack, certify, deviation_sum, theorem_1, theorem_2
 
 SETTING = Setting(
@@ -160,19 +159,16 @@ def test_the_bounds_grow_more_slowly_than_the_horizon():
 
 def follow(policy, problem, seed):
     """Return whether |h - mu| <= beta sigma at all arms in all rounds of a run, its arms, and the sum of sigma."""
-    T, m = policy.horizon, policy.constraints
+    T = policy.horizon
     truth = np.column_stack([problem.reward, problem.costs]).T
-    noise = np.broadcast_to(problem.noise, 1 + m)
-    beta = TheoryWidth(policy.bounds[:, 0], noise, math.log((1 + m) / policy.confidence))
     state = policy.init(1)
     draws = draw(policy.draws(), seed, [0], 0, T, POLICY)
     noise_draws = draw(problem.draws(), seed, [0], 0, T, PROBLEM)
     inside, arms, sums = True, [], 0.0
     for policy_draws, problem_draws in zip(draws.rounds(), noise_draws.rounds(), strict=True):
-        posterior = state.posterior[0]
-        sigma = np.sqrt(posterior.var[0])
-        error = np.abs(truth - posterior.mu[0])
-        inside &= bool((error <= beta(1, posterior.gain).T * sigma + 1e-12).all())
+        mean, half = policy.model.confidence(state.posterior, state.round + 1)
+        sigma = policy.model.std(state.posterior)[0, 0]
+        inside &= bool((np.abs(truth - mean[0]) <= half[0] + 1e-12).all())
         choice = policy.decide(state, policy_draws)
         arms.append(int(choice.arm[0]))
         sums += float(sigma[arms[-1]])
@@ -183,16 +179,16 @@ def follow(policy, problem, seed):
 PROBLEMS, HORIZON = 200, 120
 
 
-def outcome(seed, explore):
+def outcome(seed, **settings):
     problem = sb.problems.rkhs(arms=25, seed=seed, noise=0.5, constraints=1 + seed % 2)
-    policy = sb.CKB(**problem.settings(), horizon=HORIZON, explore=explore)
+    policy = sb.CKB(**problem.settings(), horizon=HORIZON, **settings)
     inside, arms, sums = follow(policy, problem, seed)
     ledger = policy.guarantees(problem)
     bound, gain = ledger.bound, ledger.constants["gamma_T"][0]
     best = sb.randomized_optimum(problem.reward, problem.cost).value
     regret = HORIZON * best - problem.reward[arms].sum()
     violation = max(0.0, problem.costs[arms].sum(axis=0).max())
-    assert sums <= math.sqrt(2 * HORIZON * gain / math.log1p(1 / (1 + 2 / HORIZON)))
+    assert sums <= deviation_sum(HORIZON, gain, float(policy.model.groups[0].regularisation))
     return (
         inside,
         regret <= bound.regret,
@@ -203,15 +199,25 @@ def outcome(seed, explore):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("explore", "failure"), [("ucb", 0.1), ("rand", 0.2)])
-def test_the_theorems_hold_on_problems_that_satisfy_their_assumptions(explore, failure):
+@pytest.mark.parametrize(
+    ("explore", "width", "feedback", "failure"),
+    [
+        ("ucb", "theory", "estimate", 0.1),
+        ("rand", "theory", "estimate", 0.2),
+        ("ucb", "tight", "estimate", 0.1),
+        ("ucb", "tight", "measured", 0.2),
+        ("rand", "tight", "measured", 0.3),
+    ],
+)
+def test_the_theorems_hold_on_problems_that_satisfy_their_assumptions(explore, width, feedback, failure):
     """Confidence intervals fail in at most a share alpha = 0.1 of the problems, and the bounds in at most theirs."""
-    rows = np.array([outcome(seed, explore) for seed in range(PROBLEMS)])
+    settings = {"explore": explore, "width": width, "dual_feedback": feedback}
+    rows = np.array([outcome(seed, **settings) for seed in range(PROBLEMS)])
     inside, regret, violation, regret_share, violation_share = rows.T
     assert inside.mean() >= 0.9
     assert (regret * violation).mean() >= 1 - failure
     # The bounds are not vacuous for UCB: some run uses a noticeable part of them.
-    if explore == "ucb":
+    if (explore, feedback) == ("ucb", "estimate"):
         assert regret_share.max() > 0.01
         assert violation_share.max() > 0.001
 

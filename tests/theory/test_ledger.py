@@ -9,6 +9,7 @@ from softbandit.theory import norm_on_arms
 from softbandit.theory.assumptions import GIVEN, UNKNOWN, VERIFIED, VIOLATED
 
 ONE_ARM, MIXED = examples_of.problem(seed=1), examples_of.problem(seed=7)
+WIDTHS = ("theory", "tight")
 
 
 def status(ledger):
@@ -264,3 +265,31 @@ def test_the_law_of_the_noise_decides_whether_it_is_sub_gaussian(law, status):
     ledger = sb.CKB(**problem.settings(), horizon=100).guarantees(problem)
     assert f"{status} noise R-sub-Gaussian" in str(ledger)
     assert ledger.covered is (status == "verified")
+
+
+@pytest.mark.parametrize("explore", ["ucb", "rand", "ts"])
+@pytest.mark.parametrize("feedback", ["estimate", "measured"])
+def test_tight_widths_are_covered_at_any_lambda(explore, feedback):
+    settings = {"explore": explore, "dual_feedback": feedback, "confidence": 0.05}
+    for regularisation in (None, 1e-3, 5.0):
+        ledger = examples_of.policy(ONE_ARM, width="tight", regularisation=regularisation, **settings).guarantees(
+            ONE_ARM
+        )
+        assert ledger.covered, ledger.why_not
+        assert status(ledger)["lambda > 0"] == VERIFIED
+        assert ("measured" in ledger.bound.theorem) is (feedback == "measured")
+    papers = examples_of.policy(ONE_ARM, regularisation=1e-3, **settings).guarantees(ONE_ARM)
+    assert status(papers)["lambda >= 1"] == VIOLATED
+
+
+def test_the_tight_width_gives_smaller_bounds_than_the_papers():
+    problem = sb.problems.rkhs(seed=1)
+    papers, tight = (sb.CKB(**problem.settings(), horizon=10_000, width=w).guarantees(problem).bound for w in WIDTHS)
+    assert tight.regret < 0.7 * papers.regret
+    assert tight.violation < 0.5 * papers.violation
+
+
+def test_a_scaled_tight_width_is_not_covered():
+    ledger = examples_of.policy(ONE_ARM, width="tight", width_scale=0.9).guarantees(ONE_ARM)
+    assert not ledger.covered
+    assert "0.9 x the tight width" in str(ledger)

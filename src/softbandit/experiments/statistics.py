@@ -100,7 +100,7 @@ def exponent(x: Floats, y: Floats) -> float:
 
 
 def final_numbers(table: Table, keys: Sequence[str], metrics: Sequence[str]) -> list[list[str]]:
-    """Return one row of text per combination of the keys: its labels, each metric in the last round, and `guaranteed`."""
+    """Return one row of text per combination of the keys: labels, each metric in the last round, `guaranteed`."""
     if "microseconds" in table.columns:
         return [[*key, f"{part['microseconds'][0]:.1f}"] for key, part in table.groups(*keys)]
     groups = table.final().groups(*keys)
