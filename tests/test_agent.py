@@ -14,7 +14,7 @@ from softbandit.agent_file import leaves
 
 
 def snapshot(agent):
-    return [np.array(leaf) for leaf in leaves(agent._state)], agent.round, set(agent._told)
+    return [np.array(leaf) for leaf in leaves(agent._state)], agent.round, dict(agent._told)
 
 
 def assert_unchanged(agent, before):

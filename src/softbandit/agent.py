@@ -16,6 +16,7 @@ from softbandit.domains import Domain, Values
 from softbandit.errors import ArgumentError, DecisionError, Description, FeedbackError, FileError
 from softbandit.gp import Features
 from softbandit.policies import CKB, Choice, Policy, State, StepPolicy, Steps
+from softbandit.record import Record
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,7 +100,8 @@ class Agent:
         self.policy = policy
         self.seed = validation.whole("seed", seed, least=0, most=2**64 - 1)
         self._identity = secrets.randbits(63)  # not from the seed: agents with the same seed differ
-        self._told: set[int] = set()
+        self._told: dict[int, None] = {}  # tickets, in the order of the record
+        self._record = Record(policy.arms, policy.constraints)
         self._begin(0)
 
     def _begin(self, round: int) -> None:
@@ -119,6 +121,11 @@ class Agent:
         """The current dual: a number with one constraint, an array with several."""
         dual: float | Floats = drop_single(self._state.dual[0].copy())
         return dual
+
+    @property
+    def record(self) -> Record:
+        """What it was told, in order; without the rounds before a file of version 2 was saved, which has no record."""
+        return self._record
 
     @property
     def posterior(self) -> Posterior:
@@ -161,8 +168,9 @@ class Agent:
             usable = self._stage.policy.usable(state)
         if not usable:
             raise FeedbackError.of("reward, cost", "numbers of a usable size", (reward, cost), "Check the units.")
+        self._record.append(np.ravel(choice.arm), r, c[0], self._state.dual[0])
         self._state, self._round = state, self._round + 1
-        self._told.add(decision.ticket)
+        self._told[decision.ticket] = None
         if self._round >= self._stage.last:
             self._begin(self._round)
 
@@ -181,7 +189,8 @@ class Agent:
     def save(self, path: str | PathLike[str]) -> None:
         """Write the agent to a file. An existing file is replaced as a whole, or not at all."""
         arrays: Arrays = {f"state{i}": np.asarray(leaf) for i, leaf in enumerate(agent_file.leaves(self._state))}
-        arrays["told"] = np.array(sorted(self._told), dtype=np.int64)
+        arrays["told"] = np.array(list(self._told), dtype=np.int64)
+        arrays["record"] = self._record.rows
         arrays |= {f"pivots{i}": factor.pivots for i, factor in enumerate(_factors(self._stage.policy))}
         settings: Arrays = {}
         try:
@@ -229,7 +238,11 @@ class Agent:
             self._stage = self._stage._replace(policy=step.replace(factors=pivots))
             self._state = self._stage.policy.init(trials=1)
         self._state = agent_file.refill(self._state, (arrays[f"state{i}"] for i in itertools.count()))
-        self._told = set(arrays["told"].tolist())
+        self._told = dict.fromkeys(arrays["told"].tolist())
+        rows = None if header.version == 2 else arrays["record"]
+        self._record = Record(self.policy.arms, self.policy.constraints, rows)
+        if header.version > 2 and not len(self._told) == len(self._record) <= self._round:
+            raise ValueError(f"a record of {len(self._record)} rounds for {len(self._told)} decisions")
 
     def _choice(self, decision: Decision) -> Choice:
         """Return the policy's choice in a decision, after checking that it may be told."""
