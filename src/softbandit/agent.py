@@ -17,6 +17,10 @@ from softbandit.errors import ArgumentError, DecisionError, Description, Feedbac
 from softbandit.gp import Features
 from softbandit.policies import CKB, Choice, Policy, State, StepPolicy, Steps
 from softbandit.record import Record
+from softbandit.theory.certificate_report import Certificate, certificate
+from softbandit.theory.recommendation import Recommendation, recommend
+from softbandit.theory.run_beliefs import policy_beliefs, run_beliefs
+from softbandit.theory.run_certificates import Ranges
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,6 +177,39 @@ class Agent:
         self._told[decision.ticket] = None
         if self._round >= self._stage.last:
             self._begin(self._round)
+
+    def certificate(self, confidence: float = 0.1, cost_range: Ranges = None) -> Certificate:
+        """Return what is known now about the totals of the costs and the regret, with probability 1 - confidence.
+
+        It is valid at all times at once, so it may be asked for again and again. With `cost_range` the costs lie
+        in [low, high] (one pair, or one per constraint), and their noise need not be known.
+        """
+        missing = self._round - len(self._record)
+        if missing:
+            got = Description(f"none of the first {missing}")
+            remedy = "The agent comes from a file of version 2, which kept no record; start a new agent."
+            raise ArgumentError.of("certificate", "a record of every round", got, remedy)
+        self._check_played("certificate")
+        return certificate(self.policy, self._record, confidence, cost_range)
+
+    def recommend(self, probability: float = 0.9) -> Recommendation:
+        """Return what to keep: the best arm that meets every limit with that posterior probability, and mixtures.
+
+        If the policy has norm bounds and noise, the posterior is that of all rounds told, with a prior of variance
+        0.1 B^2 k(x, x); otherwise it is the policy's own.
+        """
+        self._check_played("recommend")
+        whole = len(self._record) == self._round
+        beliefs = run_beliefs(self.policy, self._record) if whole else None
+        if beliefs is None:
+            points = self.policy.continuous
+            step, state = self._stage.policy, self._state
+            beliefs = policy_beliefs(self.policy, lambda X: step.moments(state, X if points else None))
+        return recommend(beliefs, probability)
+
+    def _check_played(self, what: str) -> None:
+        if not self._round:
+            raise ArgumentError.of(what, "at least one round", Description("none"), "Tell the agent what it observed.")
 
     def acquisition(self, points: object) -> Floats:
         """Return the pseudo-acquisition that `ask` maximises in this round, at points (n, d) of a continuous domain."""

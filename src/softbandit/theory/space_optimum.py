@@ -32,9 +32,7 @@ def generate_candidates(function: Function, space: Domain, witnesses: Floats | N
     is the excess of that maximum, as found by a search, over the value on the candidates.
     """
     rng = np.random.default_rng(0)
-    d, n = space.dimension, INITIAL_POINTS
-    X = np.concatenate([space.at(np.linspace(0, 1, n + 1)[:, None] if d == 1 else rng.random((n, d))), space.corners()])
-    X = X if witnesses is None else np.concatenate([X, witnesses])
+    X = initial_points(space, witnesses, rng)
     h = function(X)
     resolution = np.inf
     for _ in range(MAX_ROUNDS):
@@ -48,6 +46,14 @@ def generate_candidates(function: Function, space: Domain, witnesses: Floats | N
         if resolution <= TARGET_RESOLUTION * z.unit:
             break
     return Candidates(X, h, resolution)
+
+
+def initial_points(space: Domain, witnesses: Floats | None, rng: np.random.Generator) -> Floats:
+    """Return points that cover the domain, its corners, and the witnesses."""
+    d, n = space.dimension, INITIAL_POINTS
+    cube = np.linspace(0, 1, n + 1)[:, None] if d == 1 else rng.random((n, d))
+    X = np.concatenate([space.at(cube), space.corners()])
+    return X if witnesses is None else np.concatenate([X, witnesses])
 
 
 def _lagrangian(function: Function, space: Domain, phi: Floats) -> Objective:
