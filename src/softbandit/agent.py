@@ -278,8 +278,8 @@ class Agent:
         self._told = dict.fromkeys(arrays["told"].tolist())
         rows = None if header.version == 2 else arrays["record"]
         self._record = Record(self.policy.arms, self.policy.constraints, rows)
-        if header.version > 2 and not len(self._told) == len(self._record) <= self._round:
-            raise ValueError(f"a record of {len(self._record)} rounds for {len(self._told)} decisions")
+        if len(self._record) > self._round:
+            raise ValueError(f"a record of {len(self._record)} rounds after {self._round}")
 
     def _choice(self, decision: Decision) -> Choice:
         """Return the policy's choice in a decision, after checking that it may be told."""
