@@ -19,7 +19,7 @@ from softbandit.policies import CKB, Choice, Policy, State, StepPolicy, Steps
 from softbandit.record import Record
 from softbandit.theory.certificate_report import Certificate, certificate
 from softbandit.theory.recommendation import Recommendation, recommend
-from softbandit.theory.run_beliefs import policy_beliefs, run_beliefs
+from softbandit.theory.recommendation_basis import policy_beliefs, run_beliefs
 from softbandit.theory.run_certificates import Ranges
 
 

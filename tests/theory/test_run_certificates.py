@@ -82,7 +82,12 @@ def test_a_true_regret_is_bounded_by_less_than_the_trivial_bound():
 
 def test_several_constraints_have_an_interval_each_and_none_has_none():
     pair = examples_of.POLICIES["CKB, two constraints"]
-    assert certify_run(pair, trace_of(pair, examples_of.problem(constraints=2, seed=5))).violation.shape == (1, 40, 2, 2)
+    assert certify_run(pair, trace_of(pair, examples_of.problem(constraints=2, seed=5))).violation.shape == (
+        1,
+        40,
+        2,
+        2,
+    )
     alone = examples_of.POLICIES["CKB, unconstrained"]
     got = certify_run(alone, trace_of(alone, examples_of.problem()))
     assert got.violation.shape == (1, 40, 0, 2)

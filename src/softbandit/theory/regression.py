@@ -11,7 +11,7 @@ from softbandit.backend import Floats
 from softbandit.gp import Kernel
 from softbandit.model import MIXTURE_VARIANCE
 from softbandit.policies import StepPolicy
-from softbandit.theory.run_model import run_model
+from softbandit.theory.run_model import replay_model
 
 LEAST_LAMBDA = 1e-10  # relative to k(x, x): less would be lost in rounding
 
@@ -68,7 +68,7 @@ class RunPosterior:
         scale = np.sqrt(MIXTURE_VARIANCE) * step.bounds[:, 0]
         distinct, where, count = np.unique(X, axis=0, return_inverse=True, return_counts=True)
         means = np.array([np.bincount(where.ravel(), y, len(distinct)) / count for y in (Y / scale).T])
-        priors = [prior for prior, _ in run_model(step, alpha=0.1).by_output()]  # its widths are not used
+        priors = [prior for prior, _ in replay_model(step, alpha=0.1).by_output()]  # its widths are not used
         pairs = zip(priors, means, strict=True)
         return cls([Regression.of(p.kernel, p.regularisation / count, distinct, y) for p, y in pairs], scale)
 

@@ -9,7 +9,7 @@ import numpy as np
 from softbandit.backend import Bools, Floats
 from softbandit.policies import StepPolicy
 from softbandit.theory.regression import Regression
-from softbandit.theory.run_model import Run, run_model
+from softbandit.theory.run_model import Run, replay_model
 
 ROUNDING = 1e-9  # relative to the norm bounds: bounds that contradict each other by less do not
 
@@ -30,7 +30,7 @@ def arm_bounds(step: StepPolicy, run: Run, alpha: float) -> Iterator[Bounds]:
 
     With probability 1 - alpha they hold in all rounds together. Before the first, |h(x)| <= B sqrt(k(x, x)).
     """
-    model = run_model(step, alpha)
+    model = replay_model(step, alpha)
     posterior = model.prior(len(run.arms))
     upper = step.bounds * model.std(posterior)
     lower = -upper
@@ -51,7 +51,7 @@ class PointBounds:
 
     @classmethod
     def of(cls, step: StepPolicy, X: Floats, Y: Floats, alpha: float) -> "PointBounds":
-        model = run_model(step, alpha)
+        model = replay_model(step, alpha)
         regressions, betas = [], []
         for (prior, _), block, y in zip(model.by_output(), model.blocks, Y.T, strict=True):
             fit = Regression.of(prior.kernel, np.full(len(X), prior.regularisation), X, y)

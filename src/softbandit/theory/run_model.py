@@ -60,7 +60,7 @@ def step_of(policy: Policy) -> StepPolicy | None:
     return step if isinstance(step, StepPolicy) else None
 
 
-def run_model(step: StepPolicy, alpha: float) -> Any:
+def replay_model(step: StepPolicy, alpha: float) -> Any:
     """Return a model with the policy's kernels, norm bounds and noise, and widths that fail with probability alpha."""
     settings = {f.name: getattr(step, f.name) for f in fields(ModelSettings)}
     factors = None if step.continuous else step.model.factors
