@@ -17,7 +17,7 @@ from softbandit.theory.assumptions import GIVEN, UNKNOWN, VERIFIED, VIOLATED, Ro
 from softbandit.theory.ledger import finite, listed
 from softbandit.theory.optimum import largest_margin
 from softbandit.theory.run_bounds import Bounds
-from softbandit.theory.run_certificates import Knowledge, Ranges, certify
+from softbandit.theory.run_certificates import Knowledge, Ranges, certified_rounds
 from softbandit.theory.run_model import Rounds, Run, step_of
 
 
@@ -72,7 +72,7 @@ def certificate(policy: Policy, record: Rounds, confidence: float = 0.1, cost_ra
     """Return the certificate after all rounds of one trial."""
     run, alpha = Run.of(policy, record), checked_confidence(confidence)
     T = run.observed.shape[1]
-    certified, known = certify(policy, run, alpha, [T], cost_range)
+    certified, known = certified_rounds(policy, run, alpha, [T], cost_range)
     step, sums = step_of(policy), tuple(_sum_rows(policy, cost_range))
     common = (T, certified.observed[0, 0], certified.violation[0, 0], float(certified.regret[0, 0]), 1 - alpha, sums)
     if step is None or known is None:

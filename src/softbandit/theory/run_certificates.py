@@ -68,10 +68,10 @@ def certify_run(
     >>> certify_run(policy, sb.simulate(policy, problem, trials=4)).violation.shape
     (4, 20, 1, 2)
     """
-    return certify(policy, Run.of(policy, trace), checked_confidence(confidence), rounds, cost_range)[0]
+    return certified_rounds(policy, Run.of(policy, trace), checked_confidence(confidence), rounds, cost_range)[0]
 
 
-def certify(
+def certified_rounds(
     policy: Policy, run: Run, alpha: float, rounds: Sequence[int] | None, cost_range: Ranges
 ) -> tuple[RunCertificates, Knowledge | None]:
     """Return the certificates, and the last trial's knowledge after the last of the rounds."""
