@@ -195,8 +195,8 @@ class Agent:
     def recommend(self, probability: float = 0.9) -> Recommendation:
         """Return what to keep: the best arm that meets every limit with that posterior probability, and mixtures.
 
-        If the policy has norm bounds and noise, the posterior is that of all rounds told, with a prior of variance
-        0.1 B^2 k(x, x); otherwise it is the policy's own.
+        If the policy has norm bounds and noise, the posterior is that of all rounds told, for Gaussian noise of that
+        size; otherwise it is the policy's own.
         """
         self._check_played("recommend")
         whole = len(self._record) == self._round

@@ -6,9 +6,10 @@ from softbandit_tests import examples_of
 from softbandit_tests import paper_formulas as literal
 
 import softbandit as sb
+from softbandit.model import from_settings
 from softbandit.theory.regression import RunPosterior
 from softbandit.theory.run_bounds import Bounds, PointBounds, arm_bounds
-from softbandit.theory.run_model import Run, step_of
+from softbandit.theory.run_model import Run, replay_model, step_of
 
 PROBLEM = examples_of.problem(seed=7, noise=0.3)
 ALPHA = 0.05
@@ -16,6 +17,11 @@ ALPHA = 0.05
 
 def run_of(policy, problem, rounds, trials=1):
     return Run.of(policy, sb.simulate(policy, problem, trials=trials, rounds=rounds, engine="numpy"))
+
+
+def lambdas(policy):
+    """The certificate's lambda of each output: any choice is valid."""
+    return [group.regularisation for group, _ in replay_model(policy, ALPHA).by_output()]
 
 
 def last(bounds):
@@ -28,8 +34,7 @@ def test_bounds_are_the_tight_ones_intersected_over_time_in_plain_loops():
     run = run_of(policy, PROBLEM, 12)
     K, R = PROBLEM.kernel(PROBLEM.arms, PROBLEM.arms), PROBLEM.noise
     got = last(arm_bounds(policy, run, ALPHA))
-    for row, B in enumerate((policy.reward_bound, policy.cost_bound)):
-        lam = R**2 / (0.1 * B**2)
+    for row, (B, lam) in enumerate(zip((policy.reward_bound, policy.cost_bound), lambdas(policy), strict=True)):
         lower, upper = np.full(30, -B), np.full(30, B)  # k(x, x) = 1
         for t in range(1, 13):
             arms = run.arms[0, :t]
@@ -43,13 +48,13 @@ def test_bounds_are_the_tight_ones_intersected_over_time_in_plain_loops():
 
 
 def test_bounds_do_not_depend_on_the_policy_that_is_asked_for_them():
-    """Widths, lambda, exploration and doubling change decisions, not what the same rounds say."""
+    """Widths, lambda and exploration change decisions, not what the same rounds say."""
     ckb = examples_of.policy(PROBLEM)
     run = run_of(ckb, PROBLEM, 15)
     expected = last(arm_bounds(ckb, run, ALPHA))
     others = [
         ckb.replace(width_scale=0.01, regularisation=7.0, explore="ts"),
-        sb.Doubling(ckb.replace(horizon=4)),
+        sb.Doubling(ckb),
         examples_of.policy(PROBLEM, kind=sb.baselines.ConstrainedEI),
     ]
     for policy in others:
@@ -59,9 +64,10 @@ def test_bounds_do_not_depend_on_the_policy_that_is_asked_for_them():
 
 
 @pytest.mark.parametrize("noise", [0.0, 1e-4, 0.3])
-def test_bounds_at_points_of_a_space_are_those_over_arms_at_the_same_points(noise):
+def test_bounds_at_points_of_a_space_are_those_over_arms_at_the_same_points(noise, monkeypatch):
     settings = {"reward_bound": 2.0, "cost_bound": 1.5, "noise": noise, "horizon": 60, "slater": 0.5}
     grid = np.linspace(0, 1, 21)[:, None]
+    monkeypatch.setattr(from_settings, "_some_points", lambda arms: grid)  # the same lambda on both
     on_arms = sb.CKB(grid, sb.Matern(0.3), **settings)
     on_space = sb.CKB(sb.Box(0, 1), sb.Matern(0.3), **settings)
     rng = np.random.default_rng(0)
@@ -100,8 +106,8 @@ def test_the_posterior_of_a_run_is_that_of_its_gaussian_model_in_plain_formulas(
     arms, R = run.arms[0], PROBLEM.noise
     posterior = RunPosterior.of(policy, PROBLEM.arms[arms], run.observed[0])
     mean, std = posterior.moments(PROBLEM.arms)
-    for row, B in enumerate((policy.reward_bound, policy.cost_bound)):
-        prior = 0.1 * B**2 * PROBLEM.kernel(PROBLEM.arms, PROBLEM.arms)
+    for row, lam in enumerate(lambdas(policy)):
+        prior = R**2 / lam * PROBLEM.kernel(PROBLEM.arms, PROBLEM.arms)
         solve = np.linalg.solve(prior[np.ix_(arms, arms)] + R**2 * np.eye(25), np.eye(25))
         np.testing.assert_allclose(mean[row], prior[:, arms] @ solve @ run.observed[0, :, row], atol=1e-9)
         covariance = prior - prior[:, arms] @ solve @ prior[arms]

@@ -13,6 +13,7 @@ from softbandit.errors import ArgumentError, InfeasibleError
 from softbandit.theory.optimum import largest_margin, randomized_optimum, single_arm
 
 NEGLIGIBLE = 1e-9  # weight in a mixture
+ROUNDING = 1e-12  # relative: a mean this small is zero
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,7 +94,9 @@ class Beliefs:
         support = np.flatnonzero(kept)
         w, X = kept[support], self.points[support]
         variance = np.einsum("i,oij,j->o", w, self.covariance(support), w)
-        reward, *costs = mean = self.mean @ kept
+        mean = self.mean @ kept
+        mean[np.abs(mean) < ROUNDING * np.abs(self.mean).max(axis=1)] = 0.0  # a mixture at the limit
+        reward, *costs = mean
         feasible = float(_chance(mean[1:], np.sqrt(np.maximum(variance[1:], 0.0))))
         values = None if self.values is None else [self.values(x) for x in X]
         cost: Any = drop_single(np.array(costs))

@@ -9,7 +9,7 @@ import numpy as np
 
 from softbandit.backend import Floats
 from softbandit.gp import Kernel
-from softbandit.model import MIXTURE_VARIANCE
+from softbandit.model import LEAST_RATIO
 from softbandit.policies import StepPolicy
 from softbandit.theory.run_model import replay_model
 
@@ -57,7 +57,10 @@ class Regression:
 
 @dataclass(frozen=True, eq=False)
 class RunPosterior:
-    """The posterior of every output from all rounds of one trial: prior variance 0.1 B^2 k, noise of variance R^2."""
+    """The posterior of every output from all rounds of one trial: noise of variance R^2, prior of (R^2 / lambda) k.
+
+    With the tight width's lambda that is a prior of B^2 k over the effective dimension.
+    """
 
     regressions: list[Regression]  # in units of `scale`
     scale: Floats  # (1 + m,)
@@ -65,12 +68,13 @@ class RunPosterior:
     @classmethod
     def of(cls, step: StepPolicy, X: Floats, Y: Floats) -> "RunPosterior":
         """Return it for rounds at points X (t, d); those at one point count as their mean, with less noise."""
-        scale = np.sqrt(MIXTURE_VARIANCE) * step.bounds[:, 0]
+        priors = [prior for prior, _ in replay_model(step, alpha=0.1).by_output()]  # its widths are not used
+        lambdas = np.array([prior.regularisation for prior in priors])
+        scale = np.maximum(step.model.noise, LEAST_RATIO * step.bounds[:, 0]) / np.sqrt(lambdas)
         distinct, where, count = np.unique(X, axis=0, return_inverse=True, return_counts=True)
         means = np.array([np.bincount(where.ravel(), y, len(distinct)) / count for y in (Y / scale).T])
-        priors = [prior for prior, _ in replay_model(step, alpha=0.1).by_output()]  # its widths are not used
-        pairs = zip(priors, means, strict=True)
-        return cls([Regression.of(p.kernel, p.regularisation / count, distinct, y) for p, y in pairs], scale)
+        triples = zip(priors, lambdas, means, strict=True)
+        return cls([Regression.of(prior.kernel, lam / count, distinct, y) for prior, lam, y in triples], scale)
 
     def moments(self, points: Floats) -> tuple[Floats, Floats]:
         """Return mean and standard deviation at points (n, d): (1 + m, n) each."""
