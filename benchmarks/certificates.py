@@ -35,6 +35,22 @@ def main():
                 text += f"{failed.sum():{width}}{binom.sf(failed.sum() - 1, runs, share):9.2g}"
             print(text + (f"{seconds:9.0f}" if part == "all of it" else ""))
 
+    compare_with_ledger(sb.problems.rkhs(seed=7))
+
+
+def compare_with_ledger(problem, rounds=500, trials=20):
+    """Print the bound on the regret before the run and after it, and the regret itself."""
+    print(f"\nR_+ of CKB-UCB after {rounds} rounds, {problem.name}, mean of {trials} runs")
+    for width in ("theory", "tight"):
+        policy = sb.CKB(**problem.settings(), horizon=rounds, width=width)
+        trace = sb.simulate(policy, problem, trials=trials, engine="numpy")
+        before, after = (
+            policy.guarantees(problem).bound.regret,
+            certify_run(policy, trace, rounds=[rounds]).regret.mean(),
+        )
+        true = sb.score(trace, problem).strong_regret[:, -1].mean()
+        print(f"{width:8}ledger {before:6.0f}   certificate {after:5.0f}   true {true:5.0f}")
+
 
 def policies(problem):
     settings = {**problem.settings(), "horizon": ROUNDS}
