@@ -14,7 +14,7 @@ from softbandit.agent_file import leaves
 
 
 def snapshot(agent):
-    return [np.array(leaf) for leaf in leaves(agent._state)], agent.round, set(agent._told)
+    return [np.array(leaf) for leaf in leaves(agent._state)], agent.round, dict(agent._told)
 
 
 def assert_unchanged(agent, before):
@@ -252,3 +252,52 @@ def test_passing_the_horizon_warns_once():
         decision = agent.ask()
     agent.tell(decision, 0.0, 0.0)
     agent.ask()
+
+
+def test_an_agent_records_what_it_was_told_in_the_order_of_telling():
+    agent = sb.Agent(examples_of.POLICIES["CKB, two constraints"])
+    first, second = agent.ask(), agent.ask()
+    agent.tell(second, 2.0, [0.5, -0.5])
+    moved = agent.dual
+    agent.tell(first, 1.0, [0.25, 0.75])
+    record = agent.record
+    assert record.arms.tolist() == [second.arm, first.arm]
+    assert record.rewards.tolist() == [2.0, 1.0]
+    np.testing.assert_array_equal(record.costs, [[0.5, -0.5], [0.25, 0.75]])
+    np.testing.assert_array_equal(record.dual, [[0.0, 0.0], moved])
+
+
+def test_feedback_that_is_refused_is_not_recorded():
+    agent = sb.Agent(examples_of.POLICIES["CKB"])
+    with pytest.raises(sb.FeedbackError):
+        agent.tell(agent.ask(), math.nan, 0.0)
+    assert len(agent.record) == 0
+
+
+def test_an_agents_certificate_is_that_of_its_record_and_changes_nothing(agent):
+    before = snapshot(agent)
+    report = agent.certificate(confidence=0.05)
+    assert_unchanged(agent, before)
+    certified = sb.theory.certify_run(agent.policy, agent.record, confidence=0.05, rounds=[3])
+    assert (report.rounds, report.probability, report.regret) == (3, 0.95, certified.regret[0, 0])
+    np.testing.assert_array_equal(report.violation, certified.violation[0, 0])
+
+
+def test_an_agent_without_rounds_has_no_certificate_and_no_recommendation():
+    agent = sb.Agent(examples_of.POLICIES["CKB"])
+    with pytest.raises(sb.ArgumentError, match="certificate: expected at least one round"):
+        agent.certificate()
+    with pytest.raises(sb.ArgumentError, match="recommend: expected at least one round"):
+        agent.recommend()
+
+
+def test_a_policy_without_norm_bounds_is_certified_from_the_range_of_its_costs_alone():
+    agent = sb.Agent(sb.Practical(sb.Box(0, 1), sb.SquaredExponential(0.3), horizon=20))
+    for t in range(10):
+        agent.tell(agent.ask(), 0.1 * t, 0.2)
+    with pytest.raises(sb.ArgumentError, match="Practical does not know the noise: pass the range"):
+        agent.certificate()
+    report = agent.certificate(cost_range=(0, 1))
+    assert report.regret == math.inf
+    low, high = report.violation[0]
+    assert low < 2.0 < high

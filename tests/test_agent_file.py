@@ -98,6 +98,35 @@ def test_every_agent_file_of_version_2_has_expected_decisions():
     assert {path.stem for path in VERSION_2.glob("*.npz")} == {*EXPECTED, "pobo"}
 
 
+@pytest.mark.parametrize("name", EXPECTED)
+def test_an_agent_saved_in_version_2_has_no_certificate_but_recommends(name, tmp_path):
+    agent = sb.Agent.load(VERSION_2 / f"{name}.npz")
+    step(agent, np.random.default_rng(0))
+    agent.save(tmp_path / "run.npz")  # in version 3, still without the first 12 rounds
+    for twin in (agent, sb.Agent.load(tmp_path / "run.npz")):
+        with pytest.raises(sb.ArgumentError, match="a record of every round, got none of the first 12"):
+            twin.certificate()
+        assert 0 <= twin.recommend().feasible <= 1
+
+
+def test_a_loaded_agent_has_the_record_and_the_certificate_of_the_saved_one(saved):
+    agent, path = saved
+    loaded = sb.Agent.load(path)
+    np.testing.assert_array_equal(loaded.record.rows, agent.record.rows)
+    assert list(loaded._told) == list(agent._told)  # in the order of the record
+    assert loaded.certificate().to_json() == agent.certificate().to_json()
+
+
+@pytest.mark.parametrize("rows", [np.zeros((4, 4)), np.zeros((3, 5)), np.full((3, 4), np.nan)])
+def test_loading_a_record_that_does_not_fit_is_refused(saved, rows):
+    path = saved[1]
+    with np.load(path) as archive:
+        content = dict(archive)
+    np.savez(path, **content | {"record": rows})
+    with pytest.raises(sb.FileError, match="damaged or foreign"):
+        sb.Agent.load(path)
+
+
 class Coin:
     def draws(self, rank):
         return sb.DrawCount(uniform=1)

@@ -16,6 +16,11 @@ from softbandit.domains import Domain, Values
 from softbandit.errors import ArgumentError, DecisionError, Description, FeedbackError, FileError
 from softbandit.gp import Features
 from softbandit.policies import CKB, Choice, Policy, State, StepPolicy, Steps
+from softbandit.record import Record
+from softbandit.theory.certificate_report import Certificate, certificate
+from softbandit.theory.recommendation import Recommendation, recommend
+from softbandit.theory.recommendation_basis import policy_beliefs, run_beliefs
+from softbandit.theory.run_certificates import Ranges
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,7 +104,8 @@ class Agent:
         self.policy = policy
         self.seed = validation.whole("seed", seed, least=0, most=2**64 - 1)
         self._identity = secrets.randbits(63)  # not from the seed: agents with the same seed differ
-        self._told: set[int] = set()
+        self._told: dict[int, None] = {}  # tickets, in the order of the record
+        self._record = Record(policy.arms, policy.constraints)
         self._begin(0)
 
     def _begin(self, round: int) -> None:
@@ -119,6 +125,11 @@ class Agent:
         """The current dual: a number with one constraint, an array with several."""
         dual: float | Floats = drop_single(self._state.dual[0].copy())
         return dual
+
+    @property
+    def record(self) -> Record:
+        """What it was told, in order; without the rounds before a file of version 2 was saved, which has no record."""
+        return self._record
 
     @property
     def posterior(self) -> Posterior:
@@ -161,10 +172,44 @@ class Agent:
             usable = self._stage.policy.usable(state)
         if not usable:
             raise FeedbackError.of("reward, cost", "numbers of a usable size", (reward, cost), "Check the units.")
+        self._record.append(np.ravel(choice.arm), r, c[0], self._state.dual[0])
         self._state, self._round = state, self._round + 1
-        self._told.add(decision.ticket)
+        self._told[decision.ticket] = None
         if self._round >= self._stage.last:
             self._begin(self._round)
+
+    def certificate(self, confidence: float = 0.1, cost_range: Ranges = None) -> Certificate:
+        """Return what is known now about the totals of the costs and the regret, with probability 1 - confidence.
+
+        It is valid at all times at once, so it may be asked for again and again. With `cost_range` the costs lie
+        in [low, high] (one pair, or one per constraint), and their noise need not be known.
+        """
+        missing = self._round - len(self._record)
+        if missing:
+            got = Description(f"none of the first {missing}")
+            remedy = "The agent comes from a file of version 2, which kept no record; start a new agent."
+            raise ArgumentError.of("certificate", "a record of every round", got, remedy)
+        self._check_played("certificate")
+        return certificate(self.policy, self._record, confidence, cost_range)
+
+    def recommend(self, probability: float = 0.9) -> Recommendation:
+        """Return what to keep: the best arm that meets every limit with that posterior probability, and mixtures.
+
+        If the policy has norm bounds and noise, the posterior is that of all rounds told, for Gaussian noise of that
+        size; otherwise it is the policy's own.
+        """
+        self._check_played("recommend")
+        whole = len(self._record) == self._round
+        beliefs = run_beliefs(self.policy, self._record) if whole else None
+        if beliefs is None:
+            points = self.policy.continuous
+            step, state = self._stage.policy, self._state
+            beliefs = policy_beliefs(self.policy, lambda X: step.moments(state, X if points else None))
+        return recommend(beliefs, probability)
+
+    def _check_played(self, what: str) -> None:
+        if not self._round:
+            raise ArgumentError.of(what, "at least one round", Description("none"), "Tell the agent what it observed.")
 
     def acquisition(self, points: object) -> Floats:
         """Return the pseudo-acquisition that `ask` maximises in this round, at points (n, d) of a continuous domain."""
@@ -181,7 +226,8 @@ class Agent:
     def save(self, path: str | PathLike[str]) -> None:
         """Write the agent to a file. An existing file is replaced as a whole, or not at all."""
         arrays: Arrays = {f"state{i}": np.asarray(leaf) for i, leaf in enumerate(agent_file.leaves(self._state))}
-        arrays["told"] = np.array(sorted(self._told), dtype=np.int64)
+        arrays["told"] = np.array(list(self._told), dtype=np.int64)
+        arrays["record"] = self._record.rows
         arrays |= {f"pivots{i}": factor.pivots for i, factor in enumerate(_factors(self._stage.policy))}
         settings: Arrays = {}
         try:
@@ -229,7 +275,11 @@ class Agent:
             self._stage = self._stage._replace(policy=step.replace(factors=pivots))
             self._state = self._stage.policy.init(trials=1)
         self._state = agent_file.refill(self._state, (arrays[f"state{i}"] for i in itertools.count()))
-        self._told = set(arrays["told"].tolist())
+        self._told = dict.fromkeys(arrays["told"].tolist())
+        rows = None if header.version == 2 else arrays["record"]
+        self._record = Record(self.policy.arms, self.policy.constraints, rows)
+        if len(self._record) > self._round:
+            raise ValueError(f"a record of {len(self._record)} rounds after {self._round}")
 
     def _choice(self, decision: Decision) -> Choice:
         """Return the policy's choice in a decision, after checking that it may be told."""

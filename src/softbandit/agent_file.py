@@ -26,7 +26,8 @@ from softbandit.gp import kernel, kernels
 from softbandit.model import explorations
 from softbandit.policies import StepPolicy, ckb, doubling, practical
 
-FORMAT, VERSION = "softbandit agent", 2
+FORMAT, VERSION = "softbandit agent", 3
+READABLE = (2, 3)  # files of version 2 have no record of the rounds
 
 CLASSES: dict[str, Callable[..., object]] = {
     name: value
@@ -59,6 +60,7 @@ class Header(NamedTuple):
     identity: int
     policy: object  # as `encode` returned it; None if it cannot be stored
     code: str | None  # the setting that cannot be stored, for the error message
+    version: int = VERSION
 
 
 class NotStorable(Exception):
@@ -147,7 +149,7 @@ def refill(tree: Any, values: Iterator[Array]) -> Any:
 def write(path: str | PathLike[str], header: Header, arrays: Arrays) -> None:
     """Write the archive, as a whole or not at all."""
     with replacing(path) as file:
-        text = json.dumps({"format": FORMAT, "version": VERSION, **header._asdict()})
+        text = json.dumps({"format": FORMAT, **header._asdict()})
         np.savez(file, allow_pickle=False, header=np.array(text), **arrays)
 
 
@@ -165,7 +167,7 @@ def read(path: str | PathLike[str]) -> tuple[Header, Arrays]:
         header = json.loads(str(arrays.pop("header")))
         if header["format"] != FORMAT:
             raise ValueError(f"its format is {header['format']!r}")
-        if header["version"] == VERSION:
+        if header["version"] in READABLE:
             return Header(*(header[name] for name in Header._fields)), arrays
     except DAMAGE as error:
         raise damaged(path, error) from error

@@ -1,6 +1,6 @@
 """Gaussian-process regression, which knows nothing of bandits."""
 
-from softbandit.gp.anchored import Anchored
+from softbandit.gp.anchored import Anchored, GrowingRows
 from softbandit.gp.exact import Exact
 from softbandit.gp.fitting import Fit, fit
 from softbandit.gp.kernel import Kernel, Rate, Scaled

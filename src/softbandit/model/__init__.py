@@ -15,4 +15,4 @@ from softbandit.model.explorations import (
 )
 from softbandit.model.finite import FiniteModel
 from softbandit.model.from_settings import ModelSettings, PerConstraint, build_model, norm_bounds, probes
-from softbandit.model.widths import VALID, checked_confidence
+from softbandit.model.widths import LEAST_RATIO, VALID, checked_confidence

@@ -1,9 +1,9 @@
 """Problems on a continuous or mixed domain, and their optimum with the resolution to which it is known."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 import numpy as np
 
@@ -14,23 +14,10 @@ from softbandit.errors import ArgumentError, Description
 from softbandit.gp import Kernel
 from softbandit.problems.noise import GaussianNoise, Noise, ResampledNoise
 from softbandit.problems.problem import BaseProblem, Problem
-from softbandit.theory.optimum import best_arm, optimal_dual, randomized_optimum
+from softbandit.theory.optimum import best_arm, randomized_optimum
+from softbandit.theory.space_optimum import INITIAL_POINTS, Candidates, Function, generate_candidates
 
-INITIAL_POINTS = 4096  # that a search starts with
-MAX_ROUNDS = 20  # of column generation
-TARGET_RESOLUTION = 1e-7  # relative to the size of f - phi . g; the linear program is no more accurate
-STEP = 1e-6  # of a difference quotient, relative to the domain's width
 PENALTY = 1e3  # for a violation, in units of the reward's range, in the search for the best feasible point
-
-Function = Callable[[Floats], Floats]  # (n, d) -> (n, 1 + m)
-
-
-class Candidates(NamedTuple):
-    """Points that represent the domain: pi* over them is within `resolution` of pi* over the whole domain."""
-
-    points: Floats  # (n, d)
-    values: Floats  # (n, 1 + m)
-    resolution: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +61,7 @@ class SpaceProblem(BaseProblem):
     @cached_property
     def candidates(self) -> Candidates:
         """Points of the domain, extended until a search finds no better one at the prices of pi*."""
-        return _generate_candidates(self.function, self.arms, self.witnesses)
+        return generate_candidates(self.function, self.arms, self.witnesses)
 
     @property
     def reward(self) -> Floats:
@@ -129,50 +116,6 @@ def optimum_on(problem: SpaceProblem) -> float:
     if not problem.constraints:
         return float(problem.reward.max())
     return randomized_optimum(problem.reward, problem.costs).value
-
-
-def _generate_candidates(function: Function, space: Domain, witnesses: Floats | None) -> Candidates:
-    """Column generation: find pi* over the points and its prices phi*, add the domain's best points at phi*, repeat.
-
-    By duality E_pi*[f] over the whole domain is at most max_x f(x) - phi* . g(x). The resolution
-    is the excess of that maximum, as found by a search, over the value on the candidates.
-    """
-    rng = np.random.default_rng(0)
-    d, n = space.dimension, INITIAL_POINTS
-    X = np.concatenate([space.at(np.linspace(0, 1, n + 1)[:, None] if d == 1 else rng.random((n, d))), space.corners()])
-    X = X if witnesses is None else np.concatenate([X, witnesses])
-    h = function(X)
-    resolution = np.inf
-    for _ in range(MAX_ROUNDS):
-        phi, value = optimal_dual(h[:, 0], h[:, 1:]) if h.shape[1] > 1 else (np.zeros(0), h[:, 0].max())
-        z = _lagrangian(function, space, phi)
-        best_first = X[np.argsort(-(h[:, 0] - h[:, 1:] @ phi))]
-        maximum = maximise(z, space, best_first, rng, 1e-12 * z.unit)
-        resolution = min(resolution, max(0.0, float(maximum.values.max()) - value))
-        added = maximum.points[np.argsort(-maximum.values)[:4]]
-        X, h = np.concatenate([X, added]), np.concatenate([h, function(added)])
-        if resolution <= TARGET_RESOLUTION * z.unit:
-            break
-    return Candidates(X, h, resolution)
-
-
-def _lagrangian(function: Function, space: Domain, phi: Floats) -> Objective:
-    """Return f - phi . g, with difference quotients for its gradient."""
-    weights, step = np.append(1.0, -phi), STEP * (space.upper - space.lower)
-
-    def value(X: Floats) -> Floats:
-        return np.asarray(function(X) @ weights)
-
-    def slope(X: Floats) -> tuple[Floats, Floats]:
-        low, high = np.maximum(X - step, space.lower), np.minimum(X + step, space.upper)
-        columns = []
-        for j, along in enumerate(np.eye(space.dimension, dtype=bool)):
-            up, down = np.where(along, high, X), np.where(along, low, X)
-            columns.append((value(up) - value(down)) / (high[:, j] - low[:, j]))
-        return value(X), np.stack(columns, axis=1)
-
-    size = float(np.abs(function(space.corners())).max(axis=0) @ np.abs(weights))
-    return Objective(value, slope, unit=size or 1.0)
 
 
 def _search_feasible(function: Function, space: Domain) -> Floats:

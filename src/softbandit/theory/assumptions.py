@@ -9,7 +9,7 @@ import numpy as np
 from softbandit.backend import Floats
 from softbandit.gp import Features
 from softbandit.model import NAMES, VALID, Exploration
-from softbandit.policies import CKB
+from softbandit.policies import CKB, StepPolicy
 from softbandit.theory.optimum import largest_margin
 
 GIVEN, VERIFIED, VIOLATED, UNKNOWN = "given", "verified", "violated", "unknown"
@@ -58,7 +58,7 @@ def _checked(assumption: str, holds: bool, detail: str) -> Row:
     return Row(assumption, VERIFIED if holds else VIOLATED, detail)
 
 
-def norm_rows(policy: CKB, problem: Truth | None) -> list[Row]:
+def norm_rows(policy: StepPolicy, problem: Truth | None) -> list[Row]:
     bounds, m = policy.bounds[:, 0], policy.constraints
     costs = [f"norm of g_{i} <= G_{i}" for i in range(m)] if m > 1 else ["norm of g <= G"] * m
     names = ["norm of f <= B", *costs]
@@ -76,7 +76,7 @@ def _norm_row(name: str, bound: float, phi: Features, values: Floats) -> Row:
     return _checked(name, norm <= bound * (1 + SLIGHT), f"{norm:.4g} against {bound:.4g}")
 
 
-def kernel_rows(policy: CKB) -> list[Row]:
+def kernel_rows(policy: StepPolicy) -> list[Row]:
     features = [group.features for group in policy.model.groups]
     largest, error = max(float(phi.diag.max()) for phi in features), max(phi.residual for phi in features)
     detail = f"factorisation error below {EXACT:g}" if error <= EXACT else f"factorisation error up to {error:.1e}"
@@ -98,7 +98,7 @@ def regularisation_row(policy: CKB) -> Row:
     return _checked("lambda >= 1", least >= 1, f"{least:.6g}")
 
 
-def noise_row(policy: CKB, problem: Truth | None) -> Row:
+def noise_row(policy: StepPolicy, problem: Truth | None) -> Row:
     noise = policy.model.noise
     scales = ", ".join(f"{R:.4g}" for R in (noise if np.ptp(noise) else noise[:1]))
     if problem is None:

@@ -35,24 +35,29 @@ class Guarantees:
 
     def to_json(self) -> str:
         """Return the ledger as JSON; an infinite number becomes null."""
-        return json.dumps(_finite(self.to_dict()), indent=2)
+        return json.dumps(finite(self.to_dict()), indent=2)
 
     def __str__(self) -> str:
-        lines = [*_wrapped("Guarantees of ", f"{self.policy}, T = {self.horizon:,}"), ""]
-        for row in self.rows:
-            lines += _wrapped(f"{row.status:9}{row.assumption:26}", row.detail)
-        lines += ["", *_wrapped("sufficient condition: ", f"{self.verdict}; {self.reason}"), ""]
+        lines = [*wrapped("Guarantees of ", f"{self.policy}, T = {self.horizon:,}"), ""]
+        lines += listed(self.rows)
+        lines += ["", *wrapped("sufficient condition: ", f"{self.verdict}; {self.reason}"), ""]
         if self.bound is None:
-            return "\n".join([*lines, *_wrapped("NOT COVERED. ", str(self.why_not))])
-        lines += _wrapped("COVERED by ", f"{self.bound.theorem}, with probability at least {self.bound.probability:g}:")
+            return "\n".join([*lines, *wrapped("NOT COVERED. ", str(self.why_not))])
+        lines += wrapped("COVERED by ", f"{self.bound.theorem}, with probability at least {self.bound.probability:g}:")
         lines.append(_against("R_+(T)", self.bound.regret, self.trivial[0], "2 B T"))
         if self.trivial[1]:
             lines.append(_against("V(T)  ", self.bound.violation, self.trivial[1], "G T"))
         return "\n".join(lines)
 
 
-def _wrapped(head: str, text: str) -> list[str]:
+def wrapped(head: str, text: str) -> list[str]:
+    """Return lines of at most 79 characters, which start with the head and are indented by its length."""
     return textwrap.wrap(text, 79, initial_indent=head, subsequent_indent=" " * len(head)) or [head.rstrip()]
+
+
+def listed(rows: Sequence[Row]) -> list[str]:
+    """Return the lines of some assumptions."""
+    return [line for row in rows for line in wrapped(f"{row.status:9}{row.assumption:26}", row.detail)]
 
 
 def _against(name: str, bound: float, trivial: float, formula: str) -> str:
@@ -60,10 +65,10 @@ def _against(name: str, bound: float, trivial: float, formula: str) -> str:
     return f"  {name} <= {bound:,.0f}{note}"
 
 
-def _finite(value: object) -> object:
+def finite(value: object) -> object:
     """Return the value with None in place of numbers that JSON lacks."""
     if isinstance(value, dict):
-        return {name: _finite(item) for name, item in value.items()}
+        return {name: finite(item) for name, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_finite(item) for item in value]
+        return [finite(item) for item in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -57,7 +57,7 @@ def _best_vertex(f: Floats, g: Floats, contexts: ArrayLike | None) -> Floats:
     """Return pi* by linear program, with the same weight for every context."""
     values, labels = np.unique(np.zeros(len(f)) if contexts is None else contexts, return_inverse=True)
     members = (labels == np.arange(len(values))[:, None]).astype(float)
-    x = _solve(
+    x = minimise_linear(
         c=-f / _magnitude(f),
         A_ub=(g / _magnitude(g, axis=0)).T,
         b_ub=np.zeros(g.shape[1]),
@@ -107,7 +107,7 @@ def optimal_dual(reward: Floats, cost: Floats) -> OptimalDual:
     f, g = functions(reward, cost)
     slater_condition(g)
     f_scale, g_scale = _magnitude(f), _magnitude(g, axis=0)
-    u, *phi = _solve(
+    u, *phi = minimise_linear(
         c=np.r_[1.0, np.zeros(g.shape[1])],
         A_ub=np.c_[-np.ones(len(f)), -g / g_scale],
         b_ub=-f / f_scale,
@@ -130,7 +130,7 @@ def largest_margin(cost: Floats) -> Slater:
         best = int(g.argmin())
         return Slater(float(-g[best, 0]), single_arm(n, best))
     # Variables (pi, delta): maximise delta subject to g^T pi + delta <= 0, sum pi = 1.
-    x = _solve(
+    x = minimise_linear(
         c=np.r_[np.zeros(n), -1.0],
         A_ub=np.c_[g.T / _magnitude(g), np.ones(m)],
         b_ub=np.zeros(m),
@@ -187,7 +187,7 @@ def _magnitude(values: Floats, axis: int | None = None) -> Floats:
     return np.where(largest > 0, largest, 1.0)
 
 
-def _solve(**program: object) -> Floats:
+def minimise_linear(**program: object) -> Floats:
     """Return the minimiser of a linear program: a vertex, since the method is dual simplex."""
     from scipy.optimize import linprog
 

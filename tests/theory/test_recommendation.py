@@ -1,0 +1,134 @@
+import numpy as np
+import pytest
+from softbandit_tests import examples_of
+
+import softbandit as sb
+from softbandit.theory.recommendation import Beliefs, recommend
+
+
+def beliefs(mean, std, correlation=0.0):
+    """Points 0, 1, ... with these moments, (1 + m, n) each."""
+    mean, std = np.array(mean), np.array(std)
+    n = mean.shape[1]
+    shape = np.full((n, n), correlation) + (1 - correlation) * np.eye(n)
+
+    def covariance(support):
+        return std[:, support, None] * std[:, None, support] * shape[np.ix_(support, support)]
+
+    return Beliefs(np.arange(float(n))[:, None], mean, std, covariance, arms=True, values=None)
+
+
+def test_the_single_arm_has_the_largest_mean_of_those_that_are_probably_feasible():
+    """P(cost <= 0) is 0.5, 0.977 and nearly 1 at the three arms."""
+    means, stds = [[3.0, 2.0, 1.0], [0.0, -1.0, -5.0]], [[1.0] * 3, [1.0, 0.5, 1.0]]
+    got = recommend(beliefs(means, stds), 0.9)
+    assert (got.arm, got.reward, got.cost) == (1, 2.0, -1.0)
+    assert got.feasible == pytest.approx(0.97725, abs=1e-5)  # Phi(2)
+    assert recommend(beliefs(means, stds), 0.99).arm == 2
+    assert recommend(beliefs(means, stds), 0.4).arm == 0
+
+
+def test_without_a_probably_feasible_arm_the_likeliest_is_recommended():
+    got = recommend(beliefs([[3.0, 2.0], [2.0, 1.0]], [[1.0, 1.0], [1.0, 1.0]]), 0.9)
+    assert got.arm == 1
+    assert got.feasible == pytest.approx(0.15866, abs=1e-5)  # Phi(-1)
+    assert got.mixture.arms.tolist() == [1]  # the least excess
+
+
+def test_the_mixture_is_optimal_for_the_means_and_the_cautious_one_for_upper_quantiles():
+    means, stds = [[0.0, 1.0], [-1.0, 3.0]], [[0.1, 0.1], [0.2, 0.4]]
+    got = recommend(beliefs(means, stds), 0.9)
+    np.testing.assert_allclose(got.mixture.weights, [0.75, 0.25])
+    assert (got.mixture.reward, got.mixture.cost) == (pytest.approx(0.25), pytest.approx(0.0, abs=1e-12))
+    assert got.mixture.feasible == pytest.approx(0.5)
+    low, high = -1 + 1.2815516 * 0.2, 3 + 1.2815516 * 0.4  # quantiles of order 0.9
+    weight = high / (high - low)
+    np.testing.assert_allclose(got.cautious.weights, [weight, 1 - weight])
+    assert got.cautious.feasible > 0.9
+
+
+def test_the_probability_of_a_mixture_uses_the_covariance_of_its_points():
+    means, stds = [[0.0, 1.0], [-1.0, 2.5]], [[0.1, 0.1], [2.0, 2.0]]
+    weights = np.array([0.8, 0.2])
+    for correlation in (-0.9, 0.0, 0.7):
+        mixture = beliefs(means, stds, correlation).mixture(weights)
+        variance = 4 * (0.64 + 0.04 + 2 * 0.16 * correlation)
+        rng = np.random.default_rng(0)
+        draws = -0.3 + np.sqrt(variance) * rng.standard_normal(200_000)
+        # The share of draws has a standard error of at most 0.5 / sqrt(200,000) = 0.0011.
+        assert mixture.feasible == pytest.approx((draws <= 0).mean(), abs=0.005)
+
+
+def test_several_limits_are_met_together_with_the_product_of_their_probabilities():
+    got = recommend(beliefs([[1.0], [-1.0], [-2.0]], [[1.0], [1.0], [1.0]]), 0.9)
+    assert got.feasible == pytest.approx(0.841345 * 0.977250, abs=1e-5)
+    assert got.cost.tolist() == [-1.0, -2.0]
+
+
+def test_a_cost_that_is_known_is_feasible_or_not():
+    assert recommend(beliefs([[1.0], [0.0]], [[1.0], [0.0]]), 0.9).feasible == 1
+    assert recommend(beliefs([[1.0], [0.1]], [[1.0], [0.0]]), 0.9).feasible == 0
+
+
+def test_without_constraints_the_best_mean_is_recommended():
+    got = recommend(beliefs([[1.0, 3.0, 2.0]], [[1.0, 1.0, 1.0]]), 0.9)
+    assert (got.arm, got.feasible, got.mixture.arms.tolist()) == (1, 1.0, [1])
+    assert str(got).count("reward 3") == 3
+
+
+@pytest.mark.parametrize("bad", [0, 1, 2, "x", None])
+def test_a_probability_outside_0_and_1_is_refused(bad):
+    with pytest.raises(sb.ArgumentError, match="probability: expected"):
+        recommend(beliefs([[1.0], [0.1]], [[1.0], [0.0]]), bad)
+
+
+def played(policy, problem, rounds):
+    agent = sb.Agent(policy)
+    trace = sb.simulate(policy, problem, rounds=rounds, engine="numpy")
+    for t in range(rounds):
+        agent.tell(agent.ask(), trace.rewards[0, t], np.reshape(trace.costs[0, t], -1)[: policy.constraints])
+    return agent
+
+
+def test_an_agent_recommends_the_optimum_of_a_problem_it_has_learned():
+    problem = examples_of.problem(seed=7, noise=0.1)
+    got = played(examples_of.policy(problem, horizon=400, width="tight"), problem, 400).recommend()
+    optimum = sb.randomized_optimum(problem.reward, problem.cost)
+    value = problem.reward[got.mixture.arms] @ got.mixture.weights
+    assert value == pytest.approx(optimum.value, abs=0.1)
+    assert problem.cost[got.mixture.arms] @ got.mixture.weights == pytest.approx(0, abs=0.2)
+    assert problem.cost[got.arm] <= 0
+    np.testing.assert_array_equal(got.x, problem.arms[got.arm])
+
+
+@pytest.mark.parametrize("name", examples_of.POLICIES)
+def test_every_agent_recommends(name):
+    policy = examples_of.POLICIES[name]
+    problem = examples_of.problem(constraints=2, seed=5) if policy.constraints == 2 else examples_of.problem()
+    got = played(policy, problem, 25).recommend()
+    assert 0 <= got.arm < 30
+    assert 0 <= got.feasible <= 1
+    for mixture in (got.mixture, got.cautious):
+        assert mixture.weights.sum() == pytest.approx(1)
+        assert len(mixture.weights) <= 1 + policy.constraints
+
+
+@pytest.mark.parametrize("kind", [sb.CKB, sb.Practical])
+def test_on_a_space_points_are_recommended_with_their_named_values(kind):
+    """f = a and g = a - 0.6, without noise to speak of: the best is a = 0.6."""
+    space = sb.Space({"a": sb.Float(0.0, 1.0), "b": sb.Float(0.0, 2.0)})
+    if kind is sb.CKB:
+        constants = {"reward_bound": 2, "cost_bound": 2, "noise": 0.01, "slater": 0.3, "width": "tight"}
+        policy = sb.CKB(space, sb.SquaredExponential(0.5), horizon=40, **constants)
+    else:
+        policy = sb.Practical(space, sb.SquaredExponential([0.5, 0.5]), horizon=40)
+    agent, rng = sb.Agent(policy), np.random.default_rng(0)
+    for _ in range(40):
+        decision = agent.ask()
+        a = decision.values["a"]
+        agent.tell(decision, a + 0.01 * rng.standard_normal(), a - 0.6 + 0.01 * rng.standard_normal())
+    got = agent.recommend()
+    assert got.arm is None
+    assert got.values["a"] == pytest.approx(0.6, abs=0.05)
+    assert got.values.keys() == {"a", "b"}
+    assert f"a = {got.values['a']}" in str(got)
