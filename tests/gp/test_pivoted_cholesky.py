@@ -97,3 +97,12 @@ def test_passing_the_pivots_reproduces_the_basis():
     other = features(sb.SquaredExponential(0.2), arms, pivots=first.pivots[::-1])
     assert (other.phi != first.phi).any()
     np.testing.assert_allclose(other.phi @ other.phi.T, first.phi @ first.phi.T, atol=1e-12)
+
+
+def test_a_limited_rank_keeps_the_first_pivots_and_reports_what_is_left():
+    kernel, X = sb.Matern(0.4), examples_of.ARMS
+    whole, part = features(kernel, X), features(kernel, X, largest_rank=3)
+    np.testing.assert_array_equal(part.basis, whole.basis[:3])
+    left = np.diag(kernel(X, X) - part.phi @ part.phi.T)
+    assert part.residual == pytest.approx(left.max())
+    assert features(kernel, X, largest_rank=100).rank == whole.rank

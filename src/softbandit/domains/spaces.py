@@ -16,6 +16,7 @@ import numpy as np
 
 from softbandit import validation
 from softbandit.backend import Bools, Floats
+from softbandit.domains.grids import Axis
 from softbandit.domains.parameters import Categorical, Integer, Parameter
 from softbandit.errors import ArgumentError, Description, UnknownNameError
 
@@ -45,6 +46,11 @@ class Domain(ABC):
     @abstractmethod
     def size(self) -> float:
         """The number of points, perhaps infinite."""
+
+    @property
+    @abstractmethod
+    def axes(self) -> Sequence[Axis]:
+        """The parameters as parts of a point."""
 
     @abstractmethod
     def snap(self, X: Floats) -> Floats:
@@ -115,6 +121,11 @@ class Box(Domain):
     def size(self) -> float:
         return math.inf
 
+    @property
+    def axes(self) -> Sequence[Axis]:
+        bounds = enumerate(zip(self.lower.tolist(), self.upper.tolist(), strict=True))
+        return [Axis(slice(j, j + 1), low, high, math.inf) for j, (low, high) in bounds]
+
     def snap(self, X: Floats) -> Floats:
         return np.asarray(np.minimum(np.maximum(X, self.lower), self.upper))
 
@@ -158,6 +169,10 @@ class Space(Domain):
     @property
     def size(self) -> float:
         return float(math.prod(parameter.size for _, parameter, _ in self.parts))
+
+    @property
+    def axes(self) -> Sequence[Axis]:
+        return [Axis(columns, 0.0, 1.0, parameter.size) for _, parameter, columns in self.parts]
 
     def every(self) -> Floats:
         """Return all points of a finite space, (size, d)."""

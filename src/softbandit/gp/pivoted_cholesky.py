@@ -43,9 +43,13 @@ class Features:
 
 
 def features(
-    kernel: Kernel, arms: Floats, tolerance: float = TOLERANCE, pivots: Sequence[int] | None = None
+    kernel: Kernel,
+    arms: Floats,
+    tolerance: float = TOLERANCE,
+    pivots: Sequence[int] | None = None,
+    largest_rank: int | None = None,
 ) -> Features:
-    """Factorise the kernel on the arms until no residual variance exceeds the tolerance.
+    """Factorise the kernel on the arms until no residual variance exceeds the tolerance, or to the largest rank.
 
     The residual K - Phi Phi^T is positive semi-definite, so its largest entry is on its
     diagonal: bounding the diagonal bounds all entries. If `pivots` is passed, exactly those
@@ -62,7 +66,8 @@ def features(
     n, largest = len(arms), diag.max()
     residual, used = diag.copy(), []
     basis = np.empty((_rows(n, 32), n))
-    for r in range(n if pivots is None else len(pivots)):
+    most = n if largest_rank is None else min(largest_rank, n)
+    for r in range(most if pivots is None else len(pivots)):
         p = int(residual.argmax()) if pivots is None else int(pivots[r])
         if residual[p] <= (tolerance * largest if pivots is None else 0.0):
             break

@@ -12,6 +12,7 @@ from softbandit.theory.certificate_report import Certificate
 from softbandit.theory.certificates import Condition, certify
 from softbandit.theory.confidence_sequences import bernstein_radius, sub_gaussian_radius
 from softbandit.theory.deviation import Law, Trial, law
+from softbandit.theory.gain_on_spaces import SpaceGain, gain_on_space
 from softbandit.theory.information_gain import MaximumGain, gain_rate, greedy_gain, realised_gain, spectral_gain
 from softbandit.theory.ledger import Guarantees
 from softbandit.theory.optimum import (
@@ -46,6 +47,7 @@ __all__ = [
     "Setting",
     "Slack",
     "Slater",
+    "SpaceGain",
     "Trial",
     "bernstein_radius",
     "cancelling_slack",
@@ -53,6 +55,7 @@ __all__ = [
     "certify_run",
     "deviation_sum",
     "features",
+    "gain_on_space",
     "gain_rate",
     "greedy_gain",
     "guarantees",
