@@ -38,6 +38,7 @@ class SpaceProblem(BaseProblem):
     law: Noise = field(default_factory=GaussianNoise)
     source: str = "synthetic"
     known_best: float | None = None  # f at the best feasible point, if it is known
+    norms: Floats | None = None  # (1 + m,): of f and g in the kernel's space, if they are known
     witnesses: Floats | None = None  # (n, d): points known to be good or feasible, if those are hard to find
 
     contexts: ClassVar[None] = None

@@ -98,7 +98,8 @@ def rkhs_on(
         return np.asarray(k(X, centres) @ a)
 
     name = f"rkhs_on(seed {seed})"
-    return SpaceProblem(space, k, function, noise, float(norms[0]), drop_single(norms[1:]), margin, name)
+    constants = (noise, float(norms[0]), drop_single(norms[1:]), margin)
+    return SpaceProblem(space, k, function, *constants, name=name, norms=norms)
 
 
 def _draw_function(kernel: Kernel, X: Floats, p: int, rng: np.random.Generator) -> tuple[Floats, float]:

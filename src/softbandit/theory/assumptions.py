@@ -1,19 +1,21 @@
 """The assumptions behind CKB's guarantee: one function per row of the ledger, which returns status and evidence."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 
 from softbandit.backend import Floats
-from softbandit.gp import Features
-from softbandit.model import NAMES, VALID, Exploration
+from softbandit.gp import FREQUENCIES, Features
+from softbandit.model import NAMES, VALID, Exploration, Thompson
 from softbandit.policies import CKB, StepPolicy
 from softbandit.theory.optimum import largest_margin
 
 GIVEN, VERIFIED, VIOLATED, UNKNOWN = "given", "verified", "violated", "unknown"
 EXACT = 1e-9  # the largest error of a factorised kernel that counts as none
+SEARCH = "maximiser to C / sqrt(t)"
 SLIGHT = 1e-6  # relative: the largest rounding error of a norm or a margin
 
 
@@ -62,8 +64,11 @@ def norm_rows(policy: StepPolicy, problem: Truth | None) -> list[Row]:
     bounds, m = policy.bounds[:, 0], policy.constraints
     costs = [f"norm of g_{i} <= G_{i}" for i in range(m)] if m > 1 else ["norm of g <= G"] * m
     names = ["norm of f <= B", *costs]
+    given = [Row(name, GIVEN, f"{bound:.4g}") for name, bound in zip(names, bounds, strict=True)]
     if problem is None:
-        return [Row(name, GIVEN, f"{bound:.4g}") for name, bound in zip(names, bounds, strict=True)]
+        return given
+    if policy.continuous:
+        return _norm_rows_on_space(policy, problem, names) or given
     functions = [problem.reward, *problem.costs.T]  # a policy without constraints ignores the costs
     per_output = zip(names, bounds, policy.model.by_output(), functions, strict=False)
     return [_norm_row(name, bound, group.features, values) for name, bound, (group, _), values in per_output]
@@ -76,12 +81,45 @@ def _norm_row(name: str, bound: float, phi: Features, values: Floats) -> Row:
     return _checked(name, norm <= bound * (1 + SLIGHT), f"{norm:.4g} against {bound:.4g}")
 
 
+def _norm_rows_on_space(policy: StepPolicy, problem: Truth, names: Sequence[str]) -> list[Row]:
+    """Compare with the norms that a problem states, if it does, and for the policy's kernel."""
+    bounds, norms = policy.bounds[:, 0], getattr(problem, "norms", None)
+    of_its_kernel = all(prior.kernel == getattr(problem, "kernel", None) for prior, _ in policy.model.by_output())
+    if norms is None or not of_its_kernel:
+        return []
+    return [
+        _checked(name, norm <= bound * (1 + SLIGHT), f"{norm:.4g} against {bound:.4g}")
+        for name, bound, norm in zip(names, bounds, norms, strict=False)  # without constraints, costs are ignored
+    ]
+
+
 def kernel_rows(policy: StepPolicy) -> list[Row]:
     features = [group.features for group in policy.model.groups]
     largest, error = max(float(phi.diag.max()) for phi in features), max(phi.residual for phi in features)
     detail = f"factorisation error below {EXACT:g}" if error <= EXACT else f"factorisation error up to {error:.1e}"
     whole = _checked("kernel kept whole", error <= EXACT, detail)
     return [Row("k(x, x) <= 1", VERIFIED, f"at most {largest:.4g}"), whole]
+
+
+def space_rows(policy: CKB) -> list[Row]:
+    """Return the rows about the search of a space, and about what represents the posterior there."""
+    rows = [
+        Row("k(x, x) <= 1", VERIFIED, "at corners of the space and 1,024 points of it"),
+        Row(SEARCH, UNKNOWN, "searched for, C = 0.01 B; agent.acquisition(grid) measures it"),
+    ]
+    if policy.budget is not None:
+        detail = f"a dictionary of {policy.budget} points represents the data"
+        rows.append(Row("posterior kept whole", VIOLATED, detail))
+    if any(isinstance(exploration, Thompson) for exploration in explorations(policy)):
+        rows.append(Row("prior sampled exactly", VIOLATED, f"by {FREQUENCIES} random frequencies"))
+    return rows
+
+
+def gain_row(policy: CKB, gain: Floats) -> Row:
+    """Return the row of the bounds on gamma_T over a space, (1 + m,)."""
+    trivial = policy.horizon / 2 * np.log1p(1 / regularisations(policy))
+    note = ", the trivial T/2 ln(1 + 1 / lambda)" if np.any(gain >= trivial) else ""
+    return Row("gamma_T bounded", VERIFIED, f"at most {gain.max():,.4g}{note}")
 
 
 def setting_rows(policy: CKB, problem: Truth | None) -> list[Row]:
@@ -140,6 +178,10 @@ def slater_row(policy: CKB, problem: Truth | None) -> Row:
     if problem is None:
         return Row(name, UNKNOWN, "no slater given") if delta is None else Row(name, GIVEN, f"delta = {delta:.4g}")
     margin = largest_margin(problem.costs).margin
+    if policy.continuous:  # a larger one may exist between the points at which the costs are known
+        holds = margin > policy.slack and margin >= (delta or 0.0) * (1 - SLIGHT)
+        against = "" if delta is None else f" against delta = {delta:.4g}"
+        return Row(name, VERIFIED if holds else UNKNOWN, f"margin {margin:.4g} found{against}")
     if margin <= policy.slack:
         return Row(name, VIOLATED, f"no mixture of arms has every cost below -slack: the best margin is {margin:.4g}")
     if delta is None:

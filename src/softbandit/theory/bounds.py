@@ -42,6 +42,7 @@ class Setting:
     dual_bound: float  # >= max_i phi*_i of the tightened problem, such as 2 B / (delta - epsilon)
     width: str = "theory"  # or "tight", valid for any lambda > 0
     measured: bool = False  # the dual is moved by observed costs
+    search: float = 0.0  # C: round t's acquisition is maximised to C / sqrt(t)
 
     def __post_init__(self) -> None:
         checked_confidence(self.confidence)
@@ -63,6 +64,11 @@ class Setting:
         """Return upper bounds on sum_t min(cap, sigma_{t-1}(x_t)) of each output."""
         outputs = np.broadcast(self.gain, self.regularisation, cap)
         return np.array([deviation_sum(self.horizon, *output) for output in outputs])
+
+    @property
+    def search_sum(self) -> float:
+        """An upper bound on sum_t C / sqrt(t)."""
+        return 2 * self.search * math.sqrt(self.horizon)
 
     def squared_costs(self) -> Floats:
         """Return upper bounds on sum_t (c + eps)^2 of each cost c that moves the dual.
@@ -128,13 +134,13 @@ class Bound(NamedTuple):
 
 
 def theorem_1(setting: Setting) -> Bound:
-    """Return the bound for CKB-UCB (Theorem 3.3): the estimates are optimistic, so T1 <= 0.
+    """Return the bound for CKB-UCB (Theorem 3.3): the estimates are optimistic, so T1 <= sum_t C / sqrt(t).
 
     A truncated estimate deviates by at most 2 B, and by (1 + s) beta_t sigma_{t-1}.
     """
     largest = (1 + setting.width_scale) * setting.beta
     deviation = largest * setting.deviation_sum(cap=2 * setting.bound / largest)
-    reward, costs = float(deviation[0]), setting.rho * float(deviation[1:].sum())
+    reward, costs = float(deviation[0]) + setting.search_sum, setting.rho * float(deviation[1:].sum())
     chi_0 = reward + costs if setting.measured else reward
     return _bound("Theorem 3.3", 1 - setting.confidence, setting, chi_0, reward + costs)
 
@@ -142,8 +148,8 @@ def theorem_1(setting: Setting) -> Bound:
 def theorem_2(setting: Setting, condition: Condition) -> Bound:
     """Return the bound for explorations that satisfy the sufficient condition (Theorem 3.6).
 
-    T1 + T2 <= (c_f S_f + rho sum_i c_i S_i) / p_4 + D C' + M sqrt(2 T ln(2^m / alpha)), with
-    D = 4 B + 4 rho sum_i G_i and M = D (1 + max_t p_2t) + (c_f + rho sum_i c_i) / p_4.
+    T1 + T2 <= (c_f S_f + rho sum_i c_i S_i) / p_4 + D C' + M sqrt(2 T ln(2^m / alpha)) + 2 sum_t C / sqrt(t),
+    with D = 4 B + 4 rho sum_i G_i and M = D (1 + max_t p_2t) + (c_f + rho sum_i c_i) / p_4.
     """
     if condition.verdict != SATISFIED:
         raise ArgumentError.of("condition", "one that is satisfied", condition.verdict, condition.reason + ".")
@@ -156,6 +162,7 @@ def theorem_2(setting: Setting, condition: Condition) -> Bound:
     # The martingale bound holds for one phi. Step 4 needs it at every corner of [0, rho]^m; measured costs, at phi_t.
     corners = 0 if setting.measured else m
     chi += M * math.sqrt(2 * T * (corners * math.log(2) - math.log(setting.confidence)))
+    chi += 2 * setting.search_sum
     return _bound("Theorem 3.6", 1 - 2 * setting.confidence - sum(condition.doubts), setting, chi, chi)
 
 

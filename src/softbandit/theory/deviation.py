@@ -58,10 +58,10 @@ class Trial:
 
 def law(exploration: Exploration, trial: Trial) -> Law:
     """Return the law of an exploration's deviation: in closed form for the built-in ones, else by sampling."""
-    return _closed_form(exploration, trial) or sampled_law(exploration, trial)
+    return closed_form(exploration, trial) or sampled_law(exploration, trial)
 
 
-def _closed_form(exploration: Exploration, trial: Trial) -> Law | None:
+def closed_form(exploration: Exploration, trial: Trial) -> Law | None:
     """Return the law of a built-in exploration; None for others, and for subclasses, which may do anything."""
     source = exploration.distribution if type(exploration) is explorations.RandUCB else exploration
     scale = trial.scale

@@ -25,10 +25,11 @@ class Guarantees:
     why_not: str | None  # why there is no bound
     constants: Constants = field(default_factory=dict)  # of the sufficient condition, if it is satisfied
     trivial: tuple[float, float] = (math.inf, math.inf)  # 2 B T and the largest G_i T
+    provided: str | None = None  # what else must be true for the bound to hold, and is not known
 
     @property
     def covered(self) -> bool:
-        return self.bound is not None
+        return self.bound is not None and self.provided is None
 
     def to_dict(self) -> dict[str, object]:
         return {**asdict(self), "bound": self.bound and self.bound._asdict(), "covered": self.covered}
@@ -43,7 +44,8 @@ class Guarantees:
         lines += ["", *wrapped("sufficient condition: ", f"{self.verdict}; {self.reason}"), ""]
         if self.bound is None:
             return "\n".join([*lines, *wrapped("NOT COVERED. ", str(self.why_not))])
-        lines += wrapped("COVERED by ", f"{self.bound.theorem}, with probability at least {self.bound.probability:g}:")
+        head = "COVERED by " if self.covered else f"BOUND, provided that {self.provided}, by "
+        lines += wrapped("", f"{head}{self.bound.theorem}, with probability at least {self.bound.probability:g}:")
         lines.append(_against("R_+(T)", self.bound.regret, self.trivial[0], "2 B T"))
         if self.trivial[1]:
             lines.append(_against("V(T)  ", self.bound.violation, self.trivial[1], "G T"))

@@ -3,20 +3,23 @@
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any, cast
 
 import numpy as np
 
 from softbandit import validation
 from softbandit.backend import Floats
+from softbandit.domains import accuracy
 from softbandit.errors import ArgumentError, Description
-from softbandit.gp import FREQUENCIES
-from softbandit.model import UCB, Thompson
+from softbandit.gp import Features, features
+from softbandit.model import UCB, Exploration
 from softbandit.policies import CKB, Doubling, Policy, Practical
 from softbandit.theory import assumptions
-from softbandit.theory.assumptions import UNKNOWN, VERIFIED, VIOLATED, Row, Truth, explorations
+from softbandit.theory.assumptions import UNKNOWN, VIOLATED, Row, Truth, explorations
 from softbandit.theory.bounds import Bound, Setting, theorem_1, theorem_2
 from softbandit.theory.certificates import FAILED, OPEN, SATISFIED, Condition, certify
-from softbandit.theory.deviation import Trial
+from softbandit.theory.deviation import Trial, closed_form
+from softbandit.theory.gain_on_spaces import gain_on_space
 from softbandit.theory.information_gain import greedy_gain, spectral_gain
 from softbandit.theory.ledger import Constants, Guarantees
 from softbandit.theory.optimum import largest_margin, optimal_dual, randomized_optimum, single_arm
@@ -25,10 +28,7 @@ __all__ = ["Guarantees", "Truth", "guarantees"]
 
 DOUBLING_RUNS = 3
 DESIGN_STEPS = 400  # of the design that bounds the information gain
-NO_NUMBER = (
-    "the paper's bounds carry over with C sqrt(T) more regret, but softbandit computes gamma_T, and so the bound, on "
-    "finite arms only"
-)
+ACCURATE = "each search is accurate to C / sqrt(t)"
 
 
 def guarantees(policy: Policy, problem: Truth | None = None, runs: int = DOUBLING_RUNS) -> Guarantees:
@@ -88,21 +88,20 @@ def _describe(rows: Sequence[Row], status: str) -> str | None:
 
 
 def _on_space(policy: CKB, problem: Truth | None) -> Guarantees:
-    """Return the ledger of CKB that searches a space: the assumptions that can be checked there."""
-    rows = [
-        *assumptions.norm_rows(policy, None),
-        Row("k(x, x) <= 1", VERIFIED, "at corners of the space and 1,024 points of it"),
-        *assumptions.setting_rows(policy, problem),
-        Row("maximiser to C / sqrt(t)", UNKNOWN, "searched for, C = 0.01 B; agent.acquisition(grid) measures it"),
-        *assumptions.constraint_rows(policy, problem, None),
-    ]
-    if policy.budget is not None:
-        detail = f"a dictionary of {policy.budget} points represents the data"
-        rows.append(Row("posterior kept whole", VIOLATED, detail))
-    if any(isinstance(exploration, Thompson) for exploration in explorations(policy)):
-        rows.append(Row("prior sampled exactly", VIOLATED, f"by {FREQUENCIES} random frequencies"))
-    why_not = _describe(rows, VIOLATED) or NO_NUMBER
-    return _without_bound(policy, rows, OPEN, "it is computed on finite arms only", why_not)
+    """Return the ledger of CKB that searches a space; its bound holds if the searches are accurate."""
+    if problem is not None:
+        _check_fit(policy, problem)
+    rows = [*assumptions.norm_rows(policy, problem), *assumptions.space_rows(policy)]
+    rows += [*assumptions.setting_rows(policy, problem), *assumptions.constraint_rows(policy, problem, None)]
+    condition = _condition(policy, None, True)
+    undecided = None if condition.verdict == SATISFIED else condition.reason
+    unknown = [row for row in rows if row.assumption != assumptions.SEARCH]
+    why_not = _describe(rows, VIOLATED) or undecided or _describe(unknown, UNKNOWN)
+    ledger = _without_bound(policy, rows, condition.verdict, condition.reason, why_not)
+    if why_not:
+        return ledger
+    ledger = _with_bound(ledger, policy, condition, None)
+    return replace(ledger, provided=None if ledger.bound is None else ACCURATE)
 
 
 def _on_arms(policy: CKB, problem: Truth | None) -> Guarantees:
@@ -127,6 +126,8 @@ def _with_bound(ledger: Guarantees, policy: CKB, condition: Condition, price: fl
     ucb = all(type(exploration) is UCB for exploration in explorations(policy))
     bound = theorem_1(setting) if ucb else theorem_2(setting, condition)
     constants = _constants(setting, condition)
+    if policy.continuous:
+        ledger = replace(ledger, rows=[*ledger.rows, assumptions.gain_row(policy, setting.gain)])
     if bound.probability > 0:
         return replace(ledger, bound=bound, constants=constants)
     why_not = f"confidence = {policy.confidence:g} is too large: the bound fails with probability 2 alpha or more"
@@ -139,7 +140,10 @@ def _check_fit(policy: CKB, problem: Truth) -> None:
     m, got = policy.constraints, problem.costs.shape[1]
     if m not in (0, got):
         raise ArgumentError.of("problem", f"the policy's {m} constraints", got, "Pass the problem it is for.")
-    if not np.array_equal(policy.arms, problem.arms):
+    same = np.array_equal(policy.arms, problem.arms)
+    if policy.continuous:
+        same = policy.arms.axes == getattr(problem.arms, "axes", None)
+    if not same:
         remedy = "Build the policy with **problem.settings()."
         raise ArgumentError.of("problem", "the policy's arms", Description("others"), remedy)
 
@@ -171,7 +175,7 @@ def _condition(policy: CKB, mixture: Floats | None, one_arm: bool | None) -> Con
     per_output = zip(policy.model.by_output(), bounds, policy.model.noise, strict=True)
     trials = [
         Trial(
-            features=group.features,
+            features=_features(policy, group),
             regularisation=float(group.regularisation),
             bound=float(B),
             noise=float(R),
@@ -185,10 +189,22 @@ def _condition(policy: CKB, mixture: Floats | None, one_arm: bool | None) -> Con
         )
         for i, ((group, _), B, R) in enumerate(per_output)
     ]
+    if policy.continuous and not all(map(_is_known_on_spaces, explorations(policy), trials)):
+        return Condition([], OPEN, "the law of this exploration is known on finite arms only")
     condition = certify(explorations(policy), trials, one_arm if policy.constraints else True)
     if isinstance(policy.width, str) or condition.verdict == FAILED:
         return condition
     return replace(condition, verdict=OPEN, reason="c1 = beta_t requires the theory's width, and this one is your own")
+
+
+def _features(policy: CKB, group: Any) -> Features:
+    """Return the features of the arms; on a space, of one point, since the laws that are known there use none."""
+    return features(group.kernel, policy.arms.corners()[:1]) if policy.continuous else cast(Features, group.features)
+
+
+def _is_known_on_spaces(exploration: Exploration, trial: Trial) -> bool:
+    law = closed_form(exploration, trial)
+    return law is not None and not law.one_arm
 
 
 def _setting(policy: CKB, price: float | None) -> Setting:
@@ -207,6 +223,7 @@ def _setting(policy: CKB, price: float | None) -> Setting:
         dual_bound=assumptions.dual_bound(policy) if price is None else price,
         width=str(policy.width),
         measured=policy.dual_feedback == "measured",
+        search=accuracy(1, float(policy.bounds[0, 0])) if policy.continuous else 0.0,  # C
     )
 
 
@@ -226,6 +243,10 @@ def _constants(setting: Setting, condition: Condition) -> Constants:
 def _gains(policy: CKB) -> Floats:
     """Return an upper bound on gamma_T of each output."""
     gains, T = np.empty(1 + policy.constraints), policy.horizon
+    if policy.continuous:
+        for outputs, prior in policy.model.groups:
+            gains[outputs] = gain_on_space(prior.kernel, policy.arms, T, prior.regularisation).upper
+        return gains
     for group in policy.model.groups:
         phi, lam = group.features, group.regularisation
         by_design = greedy_gain(phi, T, lam, steps=DESIGN_STEPS).upper[-1]
