@@ -306,18 +306,6 @@ def test_a_decision_moved_out_of_the_space_is_refused():
     assert agent.round == 1
 
 
-def test_the_ledger_of_a_policy_on_a_space_names_what_is_not_known():
-    ledger = POLICIES["UCB"].guarantees()
-    assert not ledger.covered
-    assert "C sqrt(T)" in ledger.why_not
-    assert any(row.assumption == "maximiser to C / sqrt(t)" and row.status == "unknown" for row in ledger.rows)
-    for settings, name in (({"budget": 9}, "posterior kept whole"), ({"explore": "ts"}, "prior sampled exactly")):
-        rows = sb.CKB(BOX, sb.Matern(0.5), **SETTINGS, **settings).guarantees().rows
-        assert any(row.assumption == name and row.status == "violated" for row in rows)
-    verified = sb.CKB(**PROBLEM.settings(), horizon=10).guarantees(PROBLEM)
-    assert {row.status for row in verified.rows if row.assumption == "Slater's condition"} == {"verified"}
-
-
 def test_a_decision_is_a_function_of_state_and_draws():
     policy = POLICIES["Thompson"]
     draws = next(draw(policy.draws(), 9, [0], 0, 1, POLICY).rounds())

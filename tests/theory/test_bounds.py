@@ -240,3 +240,15 @@ def test_a_slack_costs_no_more_reward_than_claim_1_allows(seed):
         tightened = sb.randomized_optimum(problem.reward, problem.cost + epsilon).value
         assert best - tightened + 1e-12 >= 0
         assert best - tightened <= 2 * problem.reward_bound * epsilon / problem.slater
+
+
+def test_inexact_searches_add_their_errors_once_to_theorem_1_and_twice_to_theorem_2():
+    searched = replace(SETTING, search=0.3)
+    # 2 C sqrt(T), which is more than the sum of the errors
+    errors = 2 * 0.3 * math.sqrt(400)
+    assert 0.95 * errors <= sum(0.3 / math.sqrt(t) for t in range(1, 401)) <= errors
+    rand = condition([sb.RandUCB(), sb.RandUCB()])
+    for theorem, factor in ((theorem_1, 1), (lambda setting: theorem_2(setting, rand), 2)):
+        exact, inexact = theorem(SETTING), theorem(searched)
+        assert inexact.regret - exact.regret == pytest.approx(factor * errors)
+        assert inexact.violation - exact.violation == pytest.approx(factor * errors / (16.0 - 8.0))
