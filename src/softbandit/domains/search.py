@@ -8,7 +8,7 @@
 
 Without gradients, step 2 samples ever smaller neighbourhoods of the best points.
 
-The paper asks for a maximiser within C / sqrt(t) in round t, which adds C sqrt(T) to the
+The paper asks for a maximiser within C / sqrt(t) in round t, which adds 2 C sqrt(T) to the
 regret. The joint search stops when a step gains less than a hundredth of that, and the search
 from the best point runs to convergence. Nothing proves that the global maximum was reached.
 """

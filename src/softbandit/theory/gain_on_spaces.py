@@ -97,10 +97,10 @@ def gain_on_space(kernel: Kernel, space: Domain, rounds: int, regularisation: fl
 
 
 def refine(kernel: Kernel, axes: Sequence[Axis], most: float, error: float) -> tuple[list[int], float]:
-    """Return cells along each axis of a grid of that error or, at least, of that many points; and its error, delta.
+    """Return the cells along each axis of a grid with that error, or as near to it as `most` points allow; and delta.
 
-    The error is infinite if the kernel's is not known, or if the coarsest grid has too many points.
-    One step of the interpolation after the other: the errors along the axes add up.
+    The interpolation goes along one axis after the other, so their errors add up. delta is infinite
+    if the kernel's error is not known, or if the coarsest grid has more points.
     """
     cells = [1] * len(axes)
     errors = [_error_along(kernel, axes, j, 1) for j in range(len(axes))]
