@@ -23,7 +23,7 @@ from softbandit.errors import ArgumentError
 from softbandit.model import PerConstraint
 from softbandit.policies import About, Choice, State
 
-WIDEST = 1 - 1e-9  # of delta, so that an interval is finite: 6.1 standard deviations
+WIDEST = 1 - 1e-6  # of delta, so that an interval is finite: 4.9 standard deviations
 
 
 @dataclass(frozen=True, eq=False)
