@@ -20,7 +20,8 @@ class OPB(Seeded):
     pi_t = argmax E_pi[mu_f + alpha_r beta sigma_f]  subject to  E_pi[u_i] <= 0 for every i,  with u_i(x_0) = c_0i
     x_t  ~ pi_t
 
-    So it mixes an arm whose cost may be high with as much of x_0 as makes up for it.
+    So it mixes an arm whose cost may be high with as much of x_0 as makes up for it. Of equally
+    good mixtures it takes that of the first arms, whatever `ties` says.
 
     Pacchiano, Ghavamzadeh, Bartlett & Jiang 2021, *Stochastic Bandits with Linear Constraints*,
     after the author's program for arms without a model, which has alpha_r = 1 + 1 / (margin of

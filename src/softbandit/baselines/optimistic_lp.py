@@ -17,6 +17,7 @@ class OptimisticLP(StepPolicy):
     OPB's twin, without a safe arm: it aims at the optimum pi* directly, without a dual. If no
     mixture meets the constraints, pi_t has the least violation (see `best_mixture`). With
     contexts, pi_t is a mixture of the round's arms, and meets the constraints in every context.
+    Of equally good mixtures it takes that of the first arms, whatever `ties` says.
 
     Agrawal & Devanur 2014, *Bandits with concave rewards and convex knapsacks*, and the
     literature on knapsacks after it, with a Gaussian process in place of independent arms.

@@ -25,7 +25,7 @@ from softbandit.backend.engine_operations import operations
 from softbandit.backend.shapes import ArmIndex, ArmMask, Bools, Floats, Ints, OutputsPerArm, PerArm, PerCost, PerTrial
 from softbandit.backend.vocabulary import at_arm, namespace
 
-MOST_PIVOTS = 1000  # a few per constraint are usual; rounding must not make a program go on for ever
+MOST_PIVOTS = 1000  # 4 to 14 are usual; rounding must not make a program go on for ever
 
 
 class Mixture(NamedTuple):
@@ -101,6 +101,7 @@ def _size(values: Floats, allowed: Bools) -> Floats:
 
 
 def _program(f: PerArm, g: OutputsPerArm, allowed: ArmMask) -> Program:
+    """Return the program, given f and g of size 1."""
     xp = namespace(f)
     b, m, _ = g.shape
     slack = np.eye(1 + m, m, k=-1, dtype=f.dtype)  # (1 + m, m): added to row i, and a violation is subtracted from it
@@ -111,8 +112,7 @@ def _program(f: PerArm, g: OutputsPerArm, allowed: ArmMask) -> Program:
     reward = xp.concat([f, none, none], axis=1)
     columns = xp.concat([allowed, signs[:, 0] == 0], axis=1)  # all of the others
     eps = float(np.finfo(f.dtype).eps)
-    # Limits slightly above 0, all different (4e-10 to 8e-10), so that every pivot moves some weight and no basis
-    # comes back.
+    # Limits slightly above 0 (4e-10 to 8e-10), all different, so that every pivot moves weight and no basis returns.
     limits = np.append(1.0, eps**0.6 * (1 + np.arange(m) / (1 + m))).astype(f.dtype)
     return Program(A, xp.stack([violation, reward], axis=1), limits, columns, eps**0.5)
 
@@ -139,10 +139,10 @@ def _pivot(program: Program, tableau: Tableau) -> Tableau:
     basis, inverse, _, pivots = tableau
     gain = _gains(program, tableau)
     highest = xp.max(gain, axis=1)
-    optimal = ~(highest > program.tolerance)
     enters = (gain > xp.maximum(highest - program.tolerance, program.tolerance)[:, None]).argmax(axis=1)
     d = xp.matvec(inverse, at_arm(program.A, enters))  # the weights of the basis change by -d per unit that enters
     falls = d > program.tolerance
+    optimal = ~(highest > program.tolerance) | ~xp.any(falls, axis=1)  # the second by rounding only
     steps = xp.where(falls, xp.maximum(inverse @ program.limits, 0.0) / xp.where(falls, d, 1.0), np.inf)
     leaves = steps.argmin(axis=1)
     here = (leaves[:, None] == np.arange(basis.shape[1])) & ~optimal[:, None]
