@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import machine
 import numpy as np
+from seeds import seed_settings
 from stopwatch import seconds
 
 import softbandit as sb
@@ -32,7 +33,7 @@ LONGEST_COMPILATION = 60.0  # seconds
 BLOCK_SECONDS = 0.15  # to compile one block of pairs of arms
 MOST_THREADS = 8  # that compile
 
-PAIRS = ("safeopt", "stageopt")  # policies that compare all pairs of arms
+PAIRS = ("safeopt", "stageopt", "safe-bocp", "losbo")  # policies that compare all pairs of arms
 SETTINGS = {
     "stageopt": {"stage_rounds": 2 * MOST},  # stay in the first stage, the costly one
     "sgp-ucb": {"initial_rounds": 0},  # start in the second stage
@@ -90,8 +91,7 @@ def problem_and_features(arms):
 def policy(name, arms):
     problem, features = problem_and_features(arms)
     settings = {"horizon": HORIZON, "width_scale": WIDTH, "factors": [features]} | SETTINGS.get(name, {})
-    if name in (*PAIRS, "sgp-ucb"):
-        settings["safe"] = int(problem.cost.argmin())
+    settings |= seed_settings(name, problem)
     return sb.baselines.make(name, **problem.settings(), **settings)
 
 

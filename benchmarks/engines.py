@@ -10,6 +10,7 @@ from statistics import mean
 
 import jax
 import plain
+from seeds import seed_settings
 from stopwatch import median_seconds_in_turns, seconds
 
 import softbandit as sb
@@ -89,8 +90,7 @@ def compile(options):
 
 def compile_seconds(name, problem):
     """Return how much longer the first call takes than the fastest of the next two."""
-    safe = {"safe": int(problem.cost.argmin())} if name in ("safeopt", "stageopt", "sgp-ucb") else {}
-    policy = sb.baselines.make(name, **problem.settings(), horizon=250, **safe)
+    policy = sb.baselines.make(name, **problem.settings(), horizon=250, **seed_settings(name, problem))
     first, *later = (seconds(lambda: sb.simulate(policy, problem, 50, engine="jax", rounds=250)) for _ in range(3))
     return max(0.0, first - min(later))
 

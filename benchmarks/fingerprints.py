@@ -13,6 +13,7 @@ import sys
 import warnings
 
 import numpy as np
+from seeds import seed_settings
 
 import softbandit as sb
 
@@ -48,9 +49,7 @@ VARIANTS = {
 def settings_for(name, problem):
     """Settings of a variant on one problem, with words replaced by values."""
     policy, settings = VARIANTS[name]
-    settings = {**problem.settings(), "horizon": ROUNDS, **settings}
-    if policy in ("safeopt", "stageopt", "sgp-ucb"):
-        settings["safe"] = int(problem.costs.max(axis=1).argmin())
+    settings = {**problem.settings(), "horizon": ROUNDS, **settings, **seed_settings(policy, problem)}
     if settings.get("cost_kernel") == "matern":
         settings["cost_kernel"] = problem.kernel if isinstance(problem.kernel, sb.Tabular) else sb.Matern(0.4)
     if "slack_share" in settings:

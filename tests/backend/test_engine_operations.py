@@ -45,6 +45,15 @@ def test_branch_returns_the_result_of_the_branch_that_the_condition_selects(engi
     np.testing.assert_array_equal(result, [1, 2, 3] if condition else [-1, 0, 1])
 
 
+def test_repeat_while_stops_at_the_first_state_that_fails_the_condition(engine):
+    """Halve two numbers until both are below 1: 5 needs three halvings, and 0.75 is halved along."""
+    ops, array = engine
+    start = array(np.array([5.0, 0.75])), 0
+    x, count = ops.repeat_while(lambda s: (s[0] >= 1).any(), lambda s: (s[0] / 2, s[1] + 1), start)
+    np.testing.assert_array_equal(x, [0.625, 0.09375])
+    assert count == 3
+
+
 def test_first_max_is_the_first_of_several_maxima(engine):
     ops, array = engine
     expected = [row.tolist().index(max(row)) for row in VALUES]

@@ -12,12 +12,17 @@ from softbandit.baselines import (
     EPBO,
     GPTS,
     GPUCB,
+    OPB,
     PDCBO,
     POBO,
     RPOL,
     SGPUCB,
+    UCBD,
     ConstrainedEI,
     ConstrainedTS,
+    LoSBO,
+    OptimisticLP,
+    SafeBOCP,
     SafeOpt,
     StageOpt,
     TimeVarying,
@@ -274,3 +279,76 @@ def test_time_varying_ckb_forgets_observations_and_keeps_its_dual():
     assert agent.dual == pytest.approx((2 - math.sqrt(0.5)) / 2)
     np.testing.assert_array_equal(agent.posterior.mean(), np.zeros((2, 3)))
     np.testing.assert_array_equal(agent.posterior.std(), np.ones((2, 3)))
+
+
+def drawn(policy, seed, share):
+    """0 if the random number of round 2 is below a share, else 1."""
+    return int(draw(policy.draws(), seed, [0], 1, 1, POLICY).uniform[0, 0, -1] >= share)
+
+
+def test_opb_plays_a_costly_arm_as_often_as_the_safe_arm_makes_up_for_it():
+    """alpha_r = 1 + 1/0.5 = 3. After reward -2 at arm 0: u_f = -1 + 3 * 0.707 = 1.12 there, and 3 at the others.
+
+    Their costs may be 1, and c_0 = -0.5: arm 1 with weight p, p - 0.5 (1 - p) = 0 at p = 1/3.
+    """
+    policy = build(OPB, arms=3, safe=0, safe_cost=-0.5)
+    assert policy.inflation == 3
+    arms = []
+    for seed in range(12):
+        agent = sb.Agent(policy, seed)
+        agent.tell(agent.ask(), -2.0, -0.5)
+        arms.append(agent.ask().arm)
+    assert arms == [drawn(policy, seed, 2 / 3) for seed in range(12)]
+    assert set(arms) == {0, 1}
+
+
+def test_the_optimistic_linear_program_mixes_a_costly_arm_with_one_that_may_make_up_for_it():
+    """After reward 6, cost 4 at arm 0: u_f = 3.707, l = 1.293 there; 1 and -1 at the others: p 1.293 = 1 - p."""
+    policy = build(OptimisticLP, arms=3)
+    arms = []
+    for seed in range(12):
+        agent = sb.Agent(policy, seed)
+        agent.tell(agent.ask(), 6.0, 4.0)
+        arms.append(agent.ask().arm)
+    assert arms == [drawn(policy, seed, 1 / (3 - math.sqrt(0.5))) for seed in range(12)]
+    assert set(arms) == {0, 1}
+
+
+def test_safe_bocp_widens_after_a_violation_and_narrows_otherwise():
+    # alpha = 0.25, eta = 2: delta = 0.75, 0.25, -0.25 after two rounds below 0. Then the width is 0, and a mean of 0
+    # is safe: arm 1, the first of the widest, is next.
+    policy = build(SafeBOCP, arms=3, safe=0, rate=0.25, step=2.0)
+    agent, arms = after(policy, (0.0, -3.0), (0.0, -3.0))
+    assert (arms, agent.dual, sets_of(agent)[0]) == ([0, 0], -0.25, [0, 1, 2])
+    # Arm 1 is far below 0: delta = -0.75. Then 2 at arm 2: delta = 0.75, beta = 1.15, and arm 2 is left out.
+    agent, arms = after(policy, *[(0.0, -3.0)] * 2, (0.0, -300.0), (0.0, 2.0))
+    assert (arms[2:], agent.dual, sets_of(agent)[0]) == ([1, 2], 0.75, [0, 1])
+    # A violation at arm 1: delta = 2.25, and only the seed is left, although the mean of arm 1 is -99.
+    agent, arms = after(policy, *[(0.0, -3.0)] * 2, (0.0, -300.0), (0.0, 2.0), (0.0, 3.0))
+    assert (arms[4], agent.dual, sets_of(agent)[0]) == (1, 2.25, [0])
+
+
+def test_the_safe_set_of_losbo_does_not_depend_on_the_gaussian_process():
+    for width in (0.0, 1.0, 1e3):
+        # c + E + Lip d = -1 + 0.2 + 0.5 d <= 0 up to d = 1.6.
+        agent, _ = after(build(LoSBO, safe=0, lipschitz=0.5, noise_bound=0.2, width=width), (0.0, -1.0))
+        assert sets_of(agent)[0] == [0, 1]
+        agent, _ = after(build(LoSBO, safe=0, lipschitz=0.5, noise_bound=0.6, width=width), (0.0, -1.0))
+        assert sets_of(agent)[0] == [0]
+
+
+def test_los_gp_ucb_plays_the_largest_upper_bound_in_the_safe_set():
+    # After reward -2 at arm 0, u_f = -1 + 0.707 there and 1 at arm 1, which is safe.
+    agent, _ = after(build(LoSBO, safe=0, lipschitz=0.5, noise_bound=0.2, rule="ucb"), (-2.0, -1.0))
+    assert agent.ask().arm == 1
+
+
+def test_ucb_d_learns_only_from_the_output_with_the_largest_gap():
+    # u_f - l_f = 2 against u_g = 1: the reward is observed, and the cost of 4 is not.
+    agent, _ = after(build(UCBD, arms=3), (6.0, 4.0))
+    np.testing.assert_allclose(agent.posterior.mean(), [[3, 0, 0], [0, 0, 0]])
+    np.testing.assert_allclose(agent.posterior.std()[:, 0], [math.sqrt(0.5), 1])
+    # With three times the width for the cost, u_g = 3: the cost is.
+    agent, _ = after(build(UCBD, arms=3, width=[1.0, 3.0]), (6.0, 4.0))
+    np.testing.assert_allclose(agent.posterior.mean(), [[0, 0, 0], [2, 0, 0]])
+    assert agent.policy.recommended(agent._state) == [0]

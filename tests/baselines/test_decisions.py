@@ -1,5 +1,7 @@
 """Every baseline makes the decisions of a literal, loop-by-loop transcription, round by round."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from softbandit_tests import baseline_formulas, paper_formulas
@@ -7,6 +9,7 @@ from softbandit_tests import baseline_formulas, paper_formulas
 import softbandit as sb
 from softbandit.backend.random import POLICY, draw
 from softbandit.baselines.safe_sets import distances
+from softbandit.policies.mixture import best_mixture
 
 T = 60  # rounds
 INSTANCES = [(seed, m, scale) for seed in range(3) for m in (1, 2) for scale in (1.0, 0.2)]
@@ -258,3 +261,75 @@ def test_gp_ts_maximises_the_mean_plus_its_sample(seed, m, scale):
         h = policy.model.estimate(state.posterior, t + 1, round_draws)
         sample = (h - policy.model.mean(state.posterior))[0, 0]
         assert baseline_formulas.first_max((mu + sample).tolist()) == arms[t]
+
+
+def solve(f, g):
+    """The library's linear program for one trial; its result is checked by the transcription."""
+    return best_mixture(f[None], np.reshape(g, (1, -1, len(f)))).over_arms(len(f))[0]
+
+
+@every_instance
+@pytest.mark.parametrize("inflation", [None, 1.0])
+def test_opb_follows_its_transcription(seed, m, scale, inflation):
+    case = Instance(seed, m, scale)
+    seed_arm = safest(case.problem)
+    safe_cost = np.minimum(case.problem.costs[seed_arm], -0.1).tolist()
+    policy = case.build(sb.baselines.OPB, safe=seed_arm, safe_cost=safe_cost, inflation=inflation)
+    uniforms = draw(policy.draws(), 3, [0], 0, T, POLICY).uniform[:, 0, 0]
+    alpha_r = 1 + 1 / min(-c for c in safe_cost) if inflation is None else inflation
+    settings = {"seed": [seed_arm], "safe_cost": safe_cost, "inflation": alpha_r, "uniforms": uniforms, "solve": solve}
+    assert case.play(policy)[0] == case.literal("opb", **settings)
+
+
+@every_instance
+def test_the_optimistic_linear_program_follows_its_transcription(seed, m, scale):
+    case = Instance(seed, m, scale)
+    policy = case.build(sb.baselines.OptimisticLP)
+    uniforms = draw(policy.draws(), 3, [0], 0, T, POLICY).uniform[:, 0, 0]
+    assert case.play(policy)[0] == case.literal("optimistic_lp", uniforms=uniforms, solve=solve)
+    rng = np.random.default_rng(seed)
+    contexts, round_contexts = np.arange(len(case.problem.arms)) % 3, rng.integers(3, size=T)
+    offered = {"contexts": contexts, "round_contexts": round_contexts}
+    arms = case.literal("optimistic_lp", uniforms=uniforms, solve=solve, **offered)
+    assert case.play(policy, **offered)[0] == arms
+
+
+@every_instance
+@pytest.mark.parametrize("kind", ["arms", 4.0])
+@pytest.mark.parametrize("rule", ["widest", "ucb"])
+def test_losbo_follows_its_transcription(seed, m, scale, kind, rule):
+    case = Instance(seed, m, scale)
+    seed_arm = safest(case.problem)
+    policy = case.build(sb.baselines.LoSBO, safe=seed_arm, lipschitz=kind, rule=rule, noise_bound=0.3)
+    Lip, dist = lipschitz(case.problem, kind)
+    arms, _, states = case.play(policy)
+    expected = case.literal("losbo", seed=[seed_arm], Lip=Lip, dist=dist, E=[0.3] * m, rule=rule)
+    assert (arms, safe_sets(policy, states)) == expected
+
+
+@every_instance
+@pytest.mark.parametrize("expanders", ["each", "all"])
+def test_safe_bocp_follows_its_transcription(seed, m, scale, expanders):
+    case = Instance(seed, m, scale)
+    seed_arm, rate = safest(case.problem), [0.2, 0.3][:m]
+    settings = {"regularisation": 1 + 2 / T, "width": "theory", "rate": rate, "step": 0.4, "expanders": expanders}
+    policy = case.build(sb.baselines.SafeBOCP, safe=seed_arm, **settings)
+    arms, deltas, states = case.play(policy)
+    literal = case.literal("safe_bocp", seed=[seed_arm], rate=rate, step=0.4, separately=expanders == "each")
+    assert (arms, safe_sets(policy, states)) == literal[:2]
+    np.testing.assert_allclose(deltas, literal[2], atol=1e-12)
+
+
+@every_instance
+def test_ucb_d_follows_its_transcription(seed, m, scale):
+    case = Instance(seed, m, scale)
+    policy = case.build(sb.baselines.UCBD)
+    arms, _, states = case.play(policy)
+    expected, asked, recommended = case.literal("ucb_d")
+    assert arms == expected
+    observed = [
+        [int((new.gain > old.gain)[0]) for new, old in zip(after.posterior, before.posterior, strict=True)]
+        for before, after in pairwise(states)
+    ]
+    assert observed == np.eye(1 + m, dtype=int)[asked[:-1]].tolist()
+    assert [int(policy.recommended(state)[0]) for state in states[1:]] == recommended[:-1]

@@ -9,10 +9,14 @@ import softbandit as sb
 from softbandit.baselines import (
     CONFIG,
     GPUCB,
+    OPB,
     PDCBO,
     POLICIES,
     RPOL,
     SGPUCB,
+    LoSBO,
+    OptimisticLP,
+    SafeBOCP,
     SafeOpt,
     StageOpt,
     TimeVarying,
@@ -22,6 +26,7 @@ from softbandit.baselines import (
 from softbandit.baselines.safe_sets import steepness
 from softbandit.simulation import schedule
 
+SEEDED = {SafeOpt, StageOpt, SGPUCB, OPB, LoSBO, SafeBOCP}
 SAFE = {"SafeOpt": (SafeOpt, {}), "SafeOpt, Lipschitz": (SafeOpt, {"lipschitz": "arms"})}
 SAFE |= {"StageOpt": (StageOpt, {}), "StageOpt, Lipschitz": (StageOpt, {"lipschitz": "arms"})}
 SAFE |= {"SGP-UCB": (SGPUCB, {"initial_rounds": 10})}
@@ -104,10 +109,11 @@ def test_a_seed_that_is_not_an_arm_or_not_safe_is_refused(kind):
             sb.simulate(policy, problem, rounds=5)
 
 
-@pytest.mark.parametrize("kind", [SafeOpt, StageOpt, SGPUCB])
+@pytest.mark.parametrize("kind", SEEDED)
 def test_safe_methods_refuse_contexts(kind):
     problem = contextual()
-    policy = examples_of.policy(problem, kind=kind, safe=examples_of.safest(problem))
+    settings = {"safe_cost": -0.1} if kind is OPB else {}
+    policy = examples_of.policy(problem, kind=kind, safe=examples_of.safest(problem), **settings)
     for variant in (policy, sb.Doubling(policy)):
         with pytest.raises(sb.ArgumentError, match="no rule for a round without a safe arm"):
             sb.simulate(variant, problem, rounds=5)
@@ -138,12 +144,22 @@ def test_a_bad_lipschitz_constant_is_refused(bad):
         (sb.baselines.POBO, {"slack_scale": "much"}),
         (sb.baselines.POBO, {"growth": -1.0}),
         (sb.baselines.EPBO, {"penalty": -1.0}),
+        (OPB, {}),
+        (OPB, {"safe_cost": 0.0}),
+        (OPB, {"safe_cost": [-0.1, -0.1]}),
+        (OPB, {"safe_cost": -0.1, "inflation": 0.0}),
+        (LoSBO, {"lipschitz": None}),
+        (LoSBO, {"noise_bound": -1.0}),
+        (LoSBO, {"rule": "best"}),
+        (SafeBOCP, {"rate": 0.0}),
+        (SafeBOCP, {"rate": [0.1, 0.1]}),
+        (SafeBOCP, {"step": 0.0}),
         (RPOL, {"reward_bound": -1}),
         (GPUCB, {"noise": np.nan}),
     ],
 )
 def test_bad_settings_of_baselines_are_refused(kind, bad):
-    safe = {"safe": 0} if kind in (StageOpt, SGPUCB) else {}
+    safe = {"safe": 0} if kind in SEEDED else {}
     with pytest.raises(sb.ArgumentError, match="expected.*got"):
         examples_of.policy(kind=kind, **safe, **bad)
 
@@ -216,7 +232,9 @@ def test_the_optimum_of_two_contexts_by_hand():
 def test_every_registered_name_builds_a_policy_and_misspelt_names_get_a_suggestion():
     problem = examples_of.problem()
     for name in POLICIES:
-        settings = {"safe": examples_of.safest(problem)} if name in ("safeopt", "stageopt", "sgp-ucb") else {}
+        kind, _ = POLICIES[name]
+        settings = {"safe": examples_of.safest(problem)} if kind in SEEDED else {}
+        settings |= {"safe_cost": -0.1} if kind is OPB else {}
         trace = sb.simulate(make(name, **problem.settings(), horizon=6, **settings), problem, rounds=6)
         assert trace.arms.shape == (1, 6)
     with pytest.raises(sb.UnknownNameError, match="Did you mean 'stageopt'"):
@@ -254,3 +272,68 @@ def test_every_policy_class_has_a_registered_name():
     classes = {type(policy) for policy in examples_of.POLICIES.values()}
     named = {about for _, about in POLICIES.values()}
     assert {kind.about for kind in classes} == named
+
+
+@pytest.mark.parametrize("rate", [0.05, 0.2])
+def test_safe_bocp_keeps_the_share_of_violating_rounds(rate):
+    """sum (1{c > 0} - alpha) = (delta(T+1) - delta(1)) / eta, and delta exceeds 1 by at most eta (1 - alpha).
+
+    Its model is wrong: it takes functions of length scale 0.1 for linear ones.
+    """
+    rounds, step, shares = 300, 0.5, []
+    for seed in range(6):
+        problem = sb.problems.rkhs(arms=30, seed=seed, noise=0.02, lengthscale=0.1)
+        settings = {"kernel": sb.Linear(), "safe": examples_of.safest(problem), "rate": rate, "step": step}
+        policy = examples_of.policy(problem, kind=SafeBOCP, **settings)
+        trace = sb.simulate(policy, problem, trials=3, rounds=rounds)
+        assert (trace.costs[trace.arms == policy.safe] <= 0).all()  # so the bound holds for certain
+        violations = (trace.costs > 0).sum(axis=1)
+        assert (violations <= rate * rounds + (1 + step * (1 - rate) - (1 - rate)) / step + 1e-9).all()
+        shares.append(violations / rounds)
+    assert np.max(shares) > rate / 2  # so the bound is not kept by staying at the seed
+
+
+@pytest.mark.parametrize("rule", ["widest", "ucb"])
+def test_losbo_never_violates_if_its_bounds_hold(rule):
+    """Noise within 6 standard deviations, which fails in 1 of 10^9 rounds; the Gaussian process is far too sure."""
+    moved = 0
+    for seed in range(10):
+        problem = sb.problems.rkhs(arms=30, seed=seed, noise=0.01, constraints=1 + seed % 2)
+        safe = examples_of.safest(problem)
+        if problem.costs[safe].max() > 0:
+            continue
+        settings = {"safe": safe, "noise_bound": 0.06, "rule": rule, "width": 0.01}
+        policy = examples_of.policy(problem, kind=LoSBO, **settings)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", sb.ComplaintWarning)  # such narrow bounds refute the seed
+            trace = sb.simulate(policy, problem, rounds=60)
+        assert (problem.costs[trace.arms[0]] <= 0).all()
+        moved += len(np.unique(trace.arms))
+    assert moved >= 20
+
+
+def test_opb_keeps_the_expected_cost_of_a_round_at_zero_or_below():
+    """Over 20 trials of 100 rounds: the mean cost is below 0 up to 5 standard errors, |g| / sqrt(2000) each."""
+    for seed in range(4):
+        problem = examples_of.problem(seed=seed)
+        safe = examples_of.safest(problem)
+        policy = examples_of.policy(problem, kind=OPB, safe=safe, safe_cost=float(problem.cost[safe]), horizon=100)
+        trace = sb.simulate(policy, problem, trials=20)
+        played = problem.cost[trace.arms]
+        assert played.mean() <= 5 * np.abs(problem.cost).max() / np.sqrt(played.size)
+        assert (played > 0).mean() > 0.01 or problem.cost[problem.reward.argmax()] <= 0  # it does mix
+
+
+def test_mixtures_by_linear_program_reach_the_randomised_optimum():
+    """On a problem whose optimum mixes two arms: the mean reward is above that of every feasible arm."""
+    problem = examples_of.problem(seed=7)
+    optimum = sb.randomized_optimum(problem.reward, problem.cost)
+    best_single = problem.reward[problem.cost <= 0].max()
+    assert optimum.value > best_single + 0.1
+    policy = examples_of.policy(problem, kind=OptimisticLP, horizon=600, width_scale=0.2)
+    trace = sb.simulate(policy, problem, trials=5)
+    late = trace.arms[:, 300:]
+    # 1,500 rounds; 5 standard errors of |f| and |g| of at most 3 are 0.4.
+    assert problem.reward[late].mean() > best_single
+    assert abs(problem.reward[late].mean() - optimum.value) < 0.4
+    assert problem.cost[late].mean() < 0.4

@@ -59,6 +59,11 @@ def test_safe_arms_are_feasible_and_the_median_is_in_the_middle_by_cost():
     assert build("stageopt").safe == safe_arm(PROBLEM, "median")
 
 
+def test_opb_knows_the_cost_of_its_safe_arm():
+    assert build("opb").safe_cost == [PROBLEM.cost[safe_arm(PROBLEM, "median")]]
+    assert build("opb", safe_cost=-0.01).safe_cost == -0.01
+
+
 def test_a_random_safe_arm_depends_on_the_seed_alone():
     drawn = [safe_arm(PROBLEM, "random", seed) for seed in range(20)]
     assert drawn == [safe_arm(PROBLEM, "random", seed) for seed in range(20)]

@@ -51,6 +51,12 @@ def test_outputs_that_share_a_kernel_and_lambda_share_a_posterior_and_kernels_ar
     assert len(finite.factors) == factors
 
 
+def test_outputs_of_a_policy_that_observes_them_alone_share_features_and_no_posterior():
+    finite = examples_of.policy(kind=sb.baselines.UCBD).model
+    assert [group.outputs.tolist() for group in finite.groups] == [[0], [1]]
+    assert finite.groups[0].features is finite.groups[1].features
+
+
 def test_kernels_that_are_equal_but_not_identical_share_a_posterior():
     assert len(model(cost_kernel=[sb.SquaredExponential(0.3)] * 3).groups) == 1
 

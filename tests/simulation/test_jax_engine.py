@@ -102,7 +102,7 @@ def test_a_compiled_trial_is_the_same_alone_and_in_a_batch():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["CKB, queue", "CKB, two constraints", "SGPUCB", "TimeVarying", "SafeOpt"])
+@pytest.mark.parametrize("name", ["CKB, queue", "CKB, two constraints", "SGPUCB", "TimeVarying", "SafeOpt", "OPB"])
 def test_the_program_for_accelerators_plays_numpys_arms(name, monkeypatch):
     """The accelerator's program, run on the CPU. 56 rounds: not compiled for the CPU before."""
     monkeypatch.setattr(jax_operations, "platform_dependent", lambda cpu, default: default())

@@ -9,6 +9,7 @@ u = mu + beta sigma and l = mu - beta sigma, so that f^ = u_f and g_i_ = l_gi ar
 import math
 
 import numpy as np
+from scipy.optimize import linprog
 from softbandit_tests import paper_formulas
 
 TOLERANCE = 1e-12  # values this close (relatively) to the best count as tied with it
@@ -472,3 +473,178 @@ def time_varying_ckb(K, f, g, B, G, R, T, alpha, scale, eta, xi, every, delta):
         if t % every == 0:
             recent, rewards, costs = [], [], []
     return arms, duals
+
+
+def drawn(weights, uniform):
+    """The arm at which the sum of the weights so far first exceeds a uniform number."""
+    total = 0.0
+    for a in range(len(weights)):
+        total += weights[a]
+        if uniform < total:
+            return a
+    return max(a for a in range(len(weights)) if weights[a] > 0)
+
+
+def checked_mixture(solve, f, g):
+    """The weights solve(f, g) of the arms, for f (n) and g (m of n), after checking that they solve the linear program
+    max w.f with w.g_i <= 0, w >= 0, sum w = 1 or, if it is infeasible, min sum_i [w.g_i]_+ / max |g_i|.
+    """
+    n, m = len(f), len(g)
+    w = solve(f, g)
+    assert min(w) >= 0
+    assert abs(sum(w) - 1) < 1e-9
+    simplex = {"A_eq": [[1.0] * n], "b_eq": [1.0]}
+    best = linprog([-v for v in f], A_ub=g, b_ub=[0.0] * m, **simplex)
+    if best.status == 0:
+        assert abs(-best.fun - sum(w[a] * f[a] for a in range(n))) < 1e-6
+        assert all(sum(w[a] * g[i][a] for a in range(n)) < 1e-6 for i in range(m))
+        return w
+    rows = [[v / max(abs(g[i])) for v in g[i]] + [-1.0 * (i == j) for j in range(m)] for i in range(m)]
+    simplex["A_eq"] = [[1.0] * n + [0.0] * m]
+    least = linprog([0.0] * n + [1.0] * m, A_ub=rows, b_ub=[0.0] * m, **simplex)
+    assert abs(least.fun - sum(positive(sum(w[a] * rows[i][a] for a in range(n))) for i in range(m))) < 1e-6
+    return w
+
+
+def opb(K, f, g, B, G, R, T, alpha, scale, eta, xi, seed, safe_cost, inflation, uniforms, solve):
+    """pi_t = argmax E_pi[mu_f + inflation beta_f sigma] with E_pi[u_gi] <= 0, u_gi being safe_cost_i at the seed's
+    arms; x_t is drawn from pi_t by uniforms_t. solve is checked in every round. Returns arms.
+    """
+    m = len(G)
+    lam = 1 + 2 / T
+    arms, rewards, costs = [], [], []
+    for t in range(1, T + 1):
+        mu_f, sigma, mu_g, beta_f, beta_g = confidence(K, arms, rewards, costs, B, G, R, lam, alpha, scale)
+        u_g = [mu_g[i] + beta_g[i] * sigma for i in range(m)]
+        for i in range(m):
+            for a in seed:
+                u_g[i][a] = safe_cost[i]
+        x = drawn(checked_mixture(solve, mu_f + inflation * beta_f * sigma, u_g), uniforms[t - 1])
+        arms.append(x)
+        rewards.append(f[x] + eta[t - 1])
+        costs.append(g[x] + xi[t - 1])
+    return arms
+
+
+def optimistic_lp(K, f, g, B, G, R, T, alpha, scale, eta, xi, uniforms, solve, contexts=None, round_contexts=None):
+    """pi_t = argmax E_pi[f^] with E_pi[g_i_] <= 0, over the arms of the round's context if there are contexts; x_t is
+    drawn from pi_t by uniforms_t. solve is checked in every round. Returns arms.
+    """
+    n = len(K)
+    lam = 1 + 2 / T
+    arms, rewards, costs = [], [], []
+    for t in range(1, T + 1):
+        f_hat, g_low, _ = optimism(K, arms, rewards, costs, B, G, R, lam, alpha, scale)
+        allowed = [a for a in range(n) if contexts is None or contexts[a] == round_contexts[t - 1]]
+        x = allowed[drawn(checked_mixture(solve, f_hat[allowed], [l_i[allowed] for l_i in g_low]), uniforms[t - 1])]
+        arms.append(x)
+        rewards.append(f[x] + eta[t - 1])
+        costs.append(g[x] + xi[t - 1])
+    return arms
+
+
+def losbo(K, f, g, B, G, R, T, alpha, scale, eta, xi, seed, Lip, dist, E, rule):
+    """S_t = seed and {x: for every i some s < t has c_si + E_i + Lip_i dist(x, x_s) <= 0}. rule "widest": x_t = argmax
+    of the largest u - l over SafeOpt's maximisers and expanders; "ucb": argmax of u_f over S_t. Returns arms and S_t.
+    """
+    n, m = g.shape
+    lam = 1 + 2 / T
+    arms, rewards, costs, safe = [], [], [], []
+    for t in range(1, T + 1):
+        mu_f, sigma, mu_g, beta_f, beta_g = confidence(K, arms, rewards, costs, B, G, R, lam, alpha, scale)
+        l_f, u_f = mu_f - beta_f * sigma, mu_f + beta_f * sigma
+        l_g = [mu_g[i] - beta_g[i] * sigma for i in range(m)]
+        past = list(zip(arms, costs, strict=True))
+        S = []
+        for a in range(n):
+            if a in seed or all(any(c[i] + E[i] + Lip[i] * dist[a][x] <= 0 for x, c in past) for i in range(m)):
+                S.append(a)
+        if rule == "ucb":
+            x = first_max(u_f, S)
+        else:
+            w = [max(2 * beta * sigma[a] for beta in (beta_f, *beta_g)) for a in range(n)]
+            expanding = expanders(l_g, S, Lip, dist, mu_g, None, beta_g, lam, separately=True)
+            x = first_max(w, sorted(set(maximisers(l_f, u_f, S)) | set(expanding)))
+        safe.append(S)
+        arms.append(x)
+        rewards.append(f[x] + eta[t - 1])
+        costs.append(g[x] + xi[t - 1])
+    return arms, safe
+
+
+def quantile(p):
+    """Phi^-1(p) for p in [1/2, 1), by bisection."""
+    low, high = 0.0, 10.0
+    for _ in range(100):
+        middle = (low + high) / 2
+        low, high = (middle, high) if 1 - normal_cdf(-middle) < p else (low, middle)
+    return low
+
+
+def safe_bocp(K, f, g, B, G, R, T, alpha, scale, eta, xi, seed, rate, step, separately=True):
+    """Cost i has width beta_i = Phi^-1((1 + d_i)/2), d_i being delta_i cut to [0, 1 - 1e-6]. S_t = seed and
+    {x: u_gi(x) <= 0 for every i}, the seed alone if some delta_i >= 1. x_t = argmax of the largest u - l over SafeOpt's
+    maximisers and expanders. delta_i <- delta_i + step (1{c_i > 0} - rate_i), delta_i(1) = 1 - rate_i.
+    Returns arms, S_1..S_T and the delta before each update.
+    """
+    n, m = g.shape
+    lam = 1 + 2 / T
+    delta = [1 - rate[i] for i in range(m)]
+    arms, rewards, costs, safe, deltas = [], [], [], [], []
+    for t in range(1, T + 1):
+        mu_f, sigma, mu_g, beta_f, _ = confidence(K, arms, rewards, costs, B, G, R, lam, alpha, scale)
+        _, k, _ = posteriors(K, arms, rewards, costs, m, lam)
+        beta_g = [quantile((1 + min(max(d, 0.0), 1 - 1e-6)) / 2) for d in delta]
+        l_g = [mu_g[i] - beta_g[i] * sigma for i in range(m)]
+        u_g = [mu_g[i] + beta_g[i] * sigma for i in range(m)]
+        S = sorted(seed) if max(delta) >= 1 else safe_set(u_g, None, seed, None, None)
+        M = maximisers(mu_f - beta_f * sigma, mu_f + beta_f * sigma, S)
+        E = expanders(l_g, S, None, None, mu_g, k, beta_g, lam, separately)
+        w = [max(2 * beta * sigma[a] for beta in (beta_f, *beta_g)) for a in range(n)]
+        x = first_max(w, sorted(set(M) | set(E)))
+        c = g[x] + xi[t - 1]
+        deltas.append(list(delta))
+        for i in range(m):
+            delta[i] = delta[i] + step * ((1 if c[i] > 0 else 0) - rate[i])
+        safe.append(S)
+        arms.append(x)
+        rewards.append(f[x] + eta[t - 1])
+        costs.append(c)
+    return arms, safe, deltas
+
+
+def ucb_d(K, f, g, B, G, R, T, alpha, scale, eta, xi):
+    """x_t = argmax f^ over {x: g_i_(x) <= 0 for all i}, or argmin sum_i [g_i_]_+. One output is observed: if the set
+    was not empty, that with the largest of u_f - l_f, u_g1, .., u_gm at x_t, otherwise that with the largest g_i_(x_t).
+    The recommended arm is the x_t with the least largest gap, among rounds in which the set was not empty.
+    Returns arms, the output observed in each round, and the arm recommended after it.
+    """
+    n, m = g.shape
+    lam = 1 + 2 / T
+    played, values = [[] for _ in range(1 + m)], [[] for _ in range(1 + m)]  # of each output
+    arms, asked, recommended, least, best = [], [], [], math.inf, 0
+    for t in range(1, T + 1):
+        low, up = [], []
+        for i in range(1 + m):
+            mu, k, _ = posteriors(K, played[i], values[i], [], 0, lam)
+            gain = paper_formulas.information_gain(K, played[i], lam)
+            root = math.sqrt(2 * (gain + 1 + math.log((m + 1) / alpha)))
+            half = scale * ((B if i == 0 else G[i - 1]) + R * root) * deviations(k)
+            low.append(mu - half)
+            up.append(mu + half)
+        feasible = [a for a in range(n) if all(low[i][a] <= 0 for i in range(1, 1 + m))]
+        if feasible:
+            x = first_max(up[0], feasible)
+            gaps = [up[0][x] - low[0][x], *(up[i][x] for i in range(1, 1 + m))]
+            if max(gaps) < least:
+                least, best = max(gaps), x
+        else:
+            x = first_min([sum(positive(low[i][a]) for i in range(1, 1 + m)) for a in range(n)])
+            gaps = [-math.inf, *(low[i][x] for i in range(1, 1 + m))]
+        output = gaps.index(max(gaps))
+        played[output].append(x)
+        values[output].append(f[x] + eta[t - 1] if output == 0 else g[x][output - 1] + xi[t - 1][output - 1])
+        arms.append(x)
+        asked.append(output)
+        recommended.append(best)
+    return arms, asked, recommended

@@ -93,6 +93,14 @@ POLICIES = {
     "SafeOpt, intersected": policy(kind=sb.baselines.SafeOpt, safe=safest(), intersect=True, expanders="all"),
     "StageOpt": policy(kind=sb.baselines.StageOpt, safe=safest(), lipschitz=20.0, stage_rounds=20),
     "SGPUCB": policy(kind=sb.baselines.SGPUCB, safe=[safest(), safest()], initial_rounds=10),
+    "OPB": policy(kind=sb.baselines.OPB, safe=safest(), safe_cost=-0.5, width_scale=0.3),
+    "OptimisticLP": policy(kind=sb.baselines.OptimisticLP, width_scale=0.3),
+    "OptimisticLP, two constraints": policy(problem(constraints=2, seed=5), kind=sb.baselines.OptimisticLP),
+    "SafeBOCP": policy(kind=sb.baselines.SafeBOCP, safe=safest(), rate=0.2),
+    "LoSBO": policy(kind=sb.baselines.LoSBO, safe=safest(), lipschitz=4.0),
+    "LoSBO, UCB": policy(kind=sb.baselines.LoSBO, safe=safest(), rule="ucb", noise_bound=0.3),
+    "UCBD": policy(kind=sb.baselines.UCBD, width_scale=0.3),
+    "UCBD, two constraints": policy(problem(constraints=2, seed=5), kind=sb.baselines.UCBD, cost_kernel=sb.Matern(0.5)),
 }
 
 

@@ -1,7 +1,7 @@
 """Operations that NumPy and JAX need written differently: eager here, traced in `jax_operations`."""
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -16,6 +16,12 @@ class Operations:
     def branch(self, condition: bool | Bools, then: Callable[[], T], otherwise: Callable[[], T]) -> T:
         """Return then() or otherwise(), on a condition that is the same in all trials."""
         return then() if condition else otherwise()
+
+    def repeat_while(self, condition: Callable[[T], Any], step: Callable[[T], T], start: T) -> T:
+        """Return the first of start, step(start), step(step(start)), ... at which the condition is false."""
+        while condition(start):
+            start = step(start)
+        return start
 
     def first_max(self, x: Floats) -> ArmIndex:
         """Return the argmax of each row of x (b, n), the first if there are several."""

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 import jax.numpy as jnp
-from jax.lax import cond, platform_dependent
+from jax.lax import cond, platform_dependent, while_loop
 from jax.scipy.special import log_ndtr, ndtr, ndtri
 
 from softbandit.backend.engine_operations import Operations
@@ -19,6 +19,9 @@ class JaxOperations(Operations):
     def branch(self, condition: bool | Bools, then: Callable[[], T], otherwise: Callable[[], T]) -> Any:
         """Both branches are compiled, and one of them runs."""
         return cond(condition, then, otherwise)
+
+    def repeat_while(self, condition: Callable[[T], Any], step: Callable[[T], T], start: T) -> Any:
+        return while_loop(condition, step, start)
 
     def first_max(self, x: Any) -> Any:
         """On a CPU, a maximum and an argmax of booleans take a tenth of the time of an argmax of floats."""

@@ -10,14 +10,19 @@ from softbandit.baselines.config_algorithm import CONFIG
 from softbandit.baselines.epbo import EPBO
 from softbandit.baselines.gp_ts import GPTS
 from softbandit.baselines.gp_ucb import GPUCB
+from softbandit.baselines.losbo import LoSBO
+from softbandit.baselines.opb import OPB
+from softbandit.baselines.optimistic_lp import OptimisticLP
 from softbandit.baselines.pdcbo import PDCBO
 from softbandit.baselines.pobo import POBO
 from softbandit.baselines.rpol import RPOL
+from softbandit.baselines.safe_bocp import SafeBOCP
 from softbandit.baselines.safeopt import SafeOpt
 from softbandit.baselines.scbo import ConstrainedTS
 from softbandit.baselines.sgp_ucb import SGPUCB
 from softbandit.baselines.stageopt import StageOpt
 from softbandit.baselines.time_varying import TimeVarying
+from softbandit.baselines.ucb_d import UCBD
 from softbandit.errors import UnknownNameError
 from softbandit.policies import CKB, About, Doubling, Policy
 from softbandit.validation import named
@@ -27,13 +32,18 @@ __all__ = [
     "EPBO",
     "GPTS",
     "GPUCB",
+    "OPB",
     "PDCBO",
     "POBO",
     "POLICIES",
     "RPOL",
     "SGPUCB",
+    "UCBD",
     "ConstrainedEI",
     "ConstrainedTS",
+    "LoSBO",
+    "OptimisticLP",
+    "SafeBOCP",
     "SafeOpt",
     "StageOpt",
     "TimeVarying",
@@ -65,6 +75,11 @@ POLICIES: dict[str, tuple[Callable[..., Policy], About]] = {
     "epbo": (EPBO, EPBO.about),
     "cei": (ConstrainedEI, ConstrainedEI.about),
     "cts": (ConstrainedTS, ConstrainedTS.about),
+    "opb": (OPB, OPB.about),
+    "optimistic-lp": (OptimisticLP, OptimisticLP.about),
+    "safe-bocp": (SafeBOCP, SafeBOCP.about),
+    "losbo": (LoSBO, LoSBO.about),
+    "ucb-d": (UCBD, UCBD.about),
 }
 
 

@@ -42,4 +42,4 @@ class CONFIG(StepPolicy):
     def objection(self) -> SoftbanditError:
         got = Description("a lower confidence bound above 0 for some cost of every arm")
         remedy = "The problem is infeasible, or a bound is wrong."
-        return InfeasibleError.of("CONFIG", "some arm that may meet every constraint", got, remedy)
+        return InfeasibleError.of(type(self).__name__, "some arm that may meet every constraint", got, remedy)

@@ -26,7 +26,7 @@ class Seeded(StepPolicy):
 
     takes_contexts = False
 
-    def refuted(self, state: State) -> Bools:
+    def refuted(self, state: State) -> Bools | None:
         """Return the trials in which the lower confidence bound of some cost of the seed is above 0."""
         xp = namespace(state.dual)
         mean, half = self.model.confidence(state.posterior, state.round + 1)

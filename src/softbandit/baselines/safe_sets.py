@@ -26,7 +26,7 @@ import numpy as np
 
 from softbandit import validation
 from softbandit.backend.random import Draws
-from softbandit.backend.shapes import ArmMask, Bools, Floats, OutputsPerArm, PerArm, PerCost, PerTrial
+from softbandit.backend.shapes import ArmMask, Bools, Floats, OutputsPerArm, PerArm, PerCost, PerOutput, PerTrial
 from softbandit.backend.traced_fields import HostOnly, Traced
 from softbandit.backend.vocabulary import namespace, restrict
 from softbandit.baselines.safe_seed import Seeded
@@ -141,11 +141,16 @@ class SafePolicy(Seeded):
         """Return u_i at each x' of the block if l_i were observed at each x: (b, n, block)."""
         xp = namespace(low)
         k, var, beta, lam = self.model.pairs(state.posterior, i, state.round + 1, block)
+        beta = self.cost_width(state, beta, i)
         d = lam + var
         shift = k * ((low - mean) / d)[:, :, None]
         left = xp.maximum(var[:, None, block] - k * k / d[:, :, None], 0.0)
         upper: Floats = mean[:, None, block] + shift + beta[:, :, None] * xp.sqrt(left)
         return upper
+
+    def cost_width(self, state: State, beta: PerOutput, i: int) -> PerOutput:
+        """Return the width (b, 1) of cost i, given that of the settings."""
+        return beta
 
     def _blocks(self, trials: int) -> Iterator[slice]:
         n = len(self.arms)

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from softbandit import problems, validation
-from softbandit.baselines import POLICIES, make
+from softbandit.baselines import OPB, POLICIES, make
 from softbandit.baselines.safe_seed import Seeded
 from softbandit.errors import ArgumentError, Description, SafeSeedError, SoftbanditError
 from softbandit.experiments.spec import Settings
@@ -69,6 +69,8 @@ def _translated(name: str, settings: dict[str, Any], problem: Problem, seed: int
     kind = validation.named("policy", name, POLICIES)[0]
     if isinstance(kind, type) and issubclass(kind, Seeded):
         settings["safe"] = safe_arm(problem, settings.get("safe", "median"), seed)
+    if kind is OPB and "safe_cost" not in settings:
+        settings["safe_cost"] = problem.costs[np.atleast_1d(settings["safe"])].max(axis=0).tolist()
     if "slack_share" in settings:
         settings["slack"] = validation.nonnegative("slack_share", settings.pop("slack_share")) * problem.slater
     if "cap" in settings:

@@ -175,9 +175,11 @@ class FiniteModel:
         return namespace(values[0]).stack(values, axis=1)[:, self.order]
 
 
-def finite_model(arms: Floats, outputs: Sequence[Output], width: WidthRule, factors: Factors) -> FiniteModel:
-    """Group the outputs by what they share, and factorise each kernel once."""
-    numbers = group_equal([output[:2] for output in outputs])
+def finite_model(
+    arms: Floats, outputs: Sequence[Output], width: WidthRule, factors: Factors, shared: bool = True
+) -> FiniteModel:
+    """Group the outputs by what they share (unless that is forbidden), and factorise each kernel once."""
+    numbers = group_equal([output[:2] for output in outputs]) if shared else [[i] for i in range(len(outputs))]
     kernels = group_equal([output.kernel for output in outputs])
     phis = _factorise([outputs[same[0]].kernel for same in kernels], arms, factors)
     features_of = {i: phi for same, phi in zip(kernels, phis, strict=True) for i in same}

@@ -30,6 +30,7 @@ class ModelDefaults:
     budget: int | None = None
     calibrated: ClassVar[bool] = False  # lambda is R^2 by default, the posterior of Gaussian noise
     width_share: ClassVar[float] = 1.0  # of alpha, for the theory's widths
+    shared_posterior: ClassVar[bool] = True  # False: each output has its own, and may be observed alone
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +74,7 @@ def build_model(s: ModelSettings) -> FiniteModel | ContinuousModel:
         points = None if s.budget is None else validation.whole("budget", s.budget, least=2)
         model: FiniteModel | ContinuousModel = continuous_model(s.arms, outputs, rule, points)
     elif s.budget is None:
-        model = finite_model(s.arms, outputs, rule, s.factors)
+        model = finite_model(s.arms, outputs, rule, s.factors, s.shared_posterior)
     else:
         raise ArgumentError.of("budget", "None, on finite arms", s.budget, "Their cost does not grow; leave it out.")
     _try(model)
