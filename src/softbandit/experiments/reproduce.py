@@ -30,7 +30,9 @@ def paper(quick: bool = False, trials: int | None = None) -> list[Experiment]:
 def select(specs: Sequence[Experiment], only: Sequence[str]) -> list[Experiment]:
     """Return the experiments with these names, or with figures of these names; without names, all but METHODS."""
     experiments = {name: spec.name for spec in specs for name in (spec.name, *spec.figures)}
-    names = {validation.named("--only", name, experiments) for name in only} or {spec.name for spec in specs} - set(METHODS)
+    names = {validation.named("--only", name, experiments) for name in only} or {spec.name for spec in specs} - set(
+        METHODS
+    )
     return [spec for spec in specs if spec.name in names]
 
 
