@@ -34,7 +34,8 @@ def print_table(table):
         for width in WIDTHS:
             rows = table.where(policy=policy, width=width)
             mark = {"yes": " *", "no": ""}.get(guaranteed(rows), " (*)")
-            cells += [rounded(interval(units(rows, "strong_regret"))) + mark, rounded(interval(units(rows, "violation")))]
+            regret, violation = (interval(units(rows, metric)) for metric in ("strong_regret", "violation"))
+            cells += [rounded(regret) + mark, rounded(violation)]
         print(f"| {policy} | " + " | ".join(cells) + " |")
 
 

@@ -4,8 +4,8 @@ Each round it plays argmax f_t(x) - phi_t . g_t(x), with optimistic estimates f_
 
     phi_t = [phi_LP + u debt / (s_g sqrt(T))]_+    u = s_f / s_g
 
-phi_LP are the prices at which the best mixture by these estimates meets its limits, and `debt` is the total of the costs
-as *measured*: whatever the model believes, a debt that grows wins in the end. s_f and s_g are the spreads of
+phi_LP are the prices at which the best mixture by these estimates meets its limits, and `debt` is the total of the
+costs as *measured*: whatever the model believes, a debt that grows wins in the end. s_f and s_g are the spreads of
 what was observed. No theorem covers it, since all that a theorem takes as known is learned.
 """
 
