@@ -53,6 +53,8 @@ PROBLEMS = {
     "stocks": partial(sb.problems.stocks, "stand-in", kernel="covariance"),
     "cloud": sb.problems.cloud,
     "wireless": sb.problems.wireless,
+    "measured": partial(sb.problems.measured, "SS-D"),
+    "measured, two limits": partial(sb.problems.measured, "SS-M", limits=2, log=True),
 }
 
 

@@ -1,8 +1,9 @@
-"""The data behind the paper's simulations: the original files, the folders that hold them, and their stand-ins.
+"""Data: the files of the paper's simulations, the folders that hold them, their stand-ins, and measured systems.
 
 Downloads are in `softbandit.data.download`, which is not imported here because it loads the network modules.
 """
 
+from softbandit.data.configurations import SYSTEMS, Configurations, load_configurations
 from softbandit.data.loaders import Prices, Readings, load_prices, load_sensors
 from softbandit.data.sources import KNOWN, SENSORS, STOCKS, Known, Origin, Source, identify
 from softbandit.data.stand_ins import simulated_office, sp500_panel
@@ -11,12 +12,15 @@ __all__ = [
     "KNOWN",
     "SENSORS",
     "STOCKS",
+    "SYSTEMS",
+    "Configurations",
     "Known",
     "Origin",
     "Prices",
     "Readings",
     "Source",
     "identify",
+    "load_configurations",
     "load_prices",
     "load_sensors",
     "simulated_office",

@@ -109,9 +109,10 @@ def safe_arm(problem: Problem, which: object, seed: int = 0) -> object:
 
 
 def width_without_gain(problem: Problem, confidence: float) -> list[float]:
-    """Return B + R sqrt(2 (1 + ln((m + 1) / alpha))) for the reward, and the same with G_i for each cost."""
-    bounds = [problem.reward_bound, *np.atleast_1d(problem.cost_bound)]
-    return [float(b + problem.noise * math.sqrt(2 * (1 + math.log(len(bounds) / confidence)))) for b in bounds]
+    """Return B + R sqrt(2 (1 + ln((m + 1) / alpha))) for the reward, and the same with G_i and R_i for each cost."""
+    bounds = np.append(problem.reward_bound, np.broadcast_to(problem.cost_bound, problem.constraints))
+    widths = bounds + problem.noises * math.sqrt(2 * (1 + math.log(len(bounds) / confidence)))
+    return [float(width) for width in widths]
 
 
 def _without_defaults(settings: Settings) -> dict[str, object]:

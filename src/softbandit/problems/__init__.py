@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from softbandit.problems.cloud_service import cloud, cloud_configurations
+from softbandit.problems.measured_systems import measured
 from softbandit.problems.measurements import sensors, stocks
 from softbandit.problems.noise import GaussianNoise, Noise, ResampledNoise, StudentNoise, UniformNoise
 from softbandit.problems.power_control import channel_gains, wireless
@@ -27,6 +28,7 @@ __all__ = [
     "channel_gains",
     "cloud",
     "cloud_configurations",
+    "measured",
     "rkhs",
     "rkhs_on",
     "sensors",
@@ -36,7 +38,7 @@ __all__ = [
 ]
 
 PROBLEMS: dict[str, Callable[..., Problem]] = {
-    build.__name__: build for build in (rkhs, sensors, stocks, cloud, wireless)
+    build.__name__: build for build in (rkhs, sensors, stocks, cloud, wireless, measured)
 }
 
 
@@ -45,7 +47,7 @@ def accepted(name: str) -> Mapping[str, inspect.Parameter]:
     return inspect.signature(named("problem", name, PROBLEMS)).parameters
 
 
-def make(name: str, **settings: Any) -> Problem:
+def make(name: str, /, **settings: Any) -> Problem:
     """Build the problem of that name with those settings: `make("rkhs", seed=3)`."""
     for setting in settings:
         named(f"{name}, setting", setting, accepted(name))

@@ -26,8 +26,8 @@ class Noise(ABC):
         """Return the count of random numbers that one round needs, for that many outputs."""
 
     @abstractmethod
-    def sample(self, scale: float, arm: ArmIndex, draws: Draws) -> PerOutput:
-        """Return the noise at the arms (trials,), as (trials, outputs)."""
+    def sample(self, scale: Floats | float, arm: ArmIndex, draws: Draws) -> PerOutput:
+        """Return the noise at the arms (trials,), as (trials, outputs), with one scale or (outputs,)."""
 
     def sub_gaussian(self, scale: float) -> float:
         """Return the smallest R for which the noise is R-sub-Gaussian."""
@@ -41,7 +41,7 @@ class GaussianNoise(Noise):
     def draws(self, outputs: int) -> DrawCount:
         return DrawCount(normal=outputs)
 
-    def sample(self, scale: float, arm: ArmIndex, draws: Draws) -> PerOutput:
+    def sample(self, scale: Floats | float, arm: ArmIndex, draws: Draws) -> PerOutput:
         return scale * draws.normal
 
 
@@ -52,7 +52,7 @@ class UniformNoise(Noise):
     def draws(self, outputs: int) -> DrawCount:
         return DrawCount(uniform=outputs)
 
-    def sample(self, scale: float, arm: ArmIndex, draws: Draws) -> PerOutput:
+    def sample(self, scale: Floats | float, arm: ArmIndex, draws: Draws) -> PerOutput:
         return scale * math.sqrt(12) * (draws.uniform - 0.5)
 
 
@@ -73,7 +73,7 @@ class StudentNoise(Noise):
     def draws(self, outputs: int) -> DrawCount:
         return DrawCount(uniform=2 * outputs)
 
-    def sample(self, scale: float, arm: ArmIndex, draws: Draws) -> PerOutput:
+    def sample(self, scale: Floats | float, arm: ArmIndex, draws: Draws) -> PerOutput:
         xp = namespace(draws.uniform)
         nu, k = self.freedom, draws.uniform.shape[1] // 2
         u, v = draws.uniform[:, :k], draws.uniform[:, k:]
@@ -124,7 +124,7 @@ class ResampledNoise(Noise):
     def draws(self, outputs: int) -> DrawCount:
         return DrawCount(uniform=1)
 
-    def sample(self, scale: float, arm: ArmIndex, draws: Draws) -> PerOutput:
+    def sample(self, scale: Floats | float, arm: ArmIndex, draws: Draws) -> PerOutput:
         rows = self.residuals.shape[0]
         row = namespace(draws.uniform).floor(draws.uniform[:, 0] * rows).astype(int)
         return cast(PerOutput, self.residuals[row, arm])

@@ -24,6 +24,7 @@ class BaseProblem(ABC):
     """The constants of a problem that the theory needs; subclasses add the arms and the functions."""
 
     noise: float
+    cost_noise: float | Sequence[float] | None
     reward_bound: float
     cost_bound: float | Sequence[float]
     slater: float
@@ -35,17 +36,26 @@ class BaseProblem(ABC):
         """The number of costs, m."""
 
     @property
-    def sub_gaussian(self) -> float:
-        """The smallest R for which the noise is R-sub-Gaussian; infinite for heavy tails."""
-        return self.law.sub_gaussian(self.noise)
+    def noises(self) -> Floats:
+        """R of each output, (1 + m,): `noise`, then `cost_noise`, which is `noise` by default."""
+        cost_noise = self.noise if self.cost_noise is None else self.cost_noise
+        return np.append(self.noise, np.broadcast_to(cost_noise, self.constraints)).astype(np.float64)
+
+    @property
+    def sub_gaussian(self) -> Floats:
+        """The smallest R for which the noise of each output is R-sub-Gaussian, (1 + m,); infinite for heavy tails."""
+        scales, index = np.unique(self.noises, return_inverse=True)
+        return np.array([self.law.sub_gaussian(R) for R in scales.tolist()])[index]
 
     def settings(self) -> dict[str, Any]:
         """Return the arguments of a policy for this problem: `sb.CKB(**problem.settings(), horizon=1000)`."""
-        names = ["arms", "kernel", "noise", "reward_bound", "cost_bound", "slater", "constraints"]
+        names = ["arms", "kernel", "noise", "cost_noise", "reward_bound", "cost_bound", "slater", "constraints"]
         return {name: getattr(self, name) for name in names}
 
     def _check_constants(self, constraints: int) -> None:
         validation.nonnegative("noise", self.noise)
+        if self.cost_noise is not None:
+            validation.numbers_above("cost_noise", self.cost_noise, constraints, least=0.0, strict=False)
         validation.positive("reward_bound", self.reward_bound)
         validation.numbers_above("cost_bound", self.cost_bound, constraints, least=0.0, strict=True)
         slater_margin(self.slater)
@@ -62,7 +72,7 @@ class Problem(BaseProblem):
     kernel: HostOnly[Kernel]
     reward: HostOnly[Floats]  # f
     cost: HostOnly[Floats]  # g
-    noise: Traced[float]  # R, as passed to policies
+    noise: HostOnly[float]  # R, as passed to policies
     reward_bound: HostOnly[float]  # B
     cost_bound: HostOnly[float | Sequence[float]]  # G: one number, or one per constraint
     slater: HostOnly[float]  # delta, capped at 1
@@ -71,7 +81,9 @@ class Problem(BaseProblem):
     law: Traced[Noise] = field(default_factory=GaussianNoise)  # of the noise
     source: HostOnly[str] = "synthetic"  # of the functions
     data_hash: HostOnly[str] = ""  # sha256 of the data they come from, if any
+    cost_noise: HostOnly[float | Sequence[float] | None] = None  # R of the costs, if it is not the reward's
     _values: Traced[Floats] = field(default_factory=lambda: np.empty((0, 0)), repr=False)  # (n, 1 + m): f, then g
+    _scales: Traced[Floats] = field(default_factory=lambda: np.empty(0), repr=False)  # (1 + m,): `noises`
 
     def __post_init__(self) -> None:
         put = partial(object.__setattr__, self)
@@ -82,6 +94,7 @@ class Problem(BaseProblem):
         put("reward", self._values[:, 0])
         put("cost", drop_single(self._values[:, 1:]))
         self._check_constants(self.constraints)
+        put("_scales", self.noises)
         self._check_law()
         if self.contexts is not None:
             labels = validation.points("contexts", np.reshape(self.contexts, (-1, 1)))[:, 0]
@@ -113,7 +126,7 @@ class Problem(BaseProblem):
     def observe(self, arm: ArmIndex, draws: Draws) -> tuple[PerTrial, PerCost]:
         """Return the noisy reward (trials,) and costs (trials, m) at the arms (trials,)."""
         noise_draws = draws if self.contexts is None else Draws(draws.normal, draws.uniform[:, :-1])
-        y = self._values[arm] + self.law.sample(self.noise, arm, noise_draws)
+        y = self._values[arm] + self.law.sample(self._scales, arm, noise_draws)
         return y[:, 0], y[:, 1:]
 
     def _check_one_per_arm(self, what: str, values: Floats) -> None:

@@ -40,6 +40,7 @@ class SpaceProblem(BaseProblem):
     known_best: float | None = None  # f at the best feasible point, if it is known
     norms: Floats | None = None  # (1 + m,): of f and g in the kernel's space, if they are known
     witnesses: Floats | None = None  # (n, d): points known to be good or feasible, if those are hard to find
+    cost_noise: float | Sequence[float] | None = None  # R of the costs, if it is not the reward's
 
     contexts: ClassVar[None] = None
 
@@ -100,7 +101,7 @@ class SpaceProblem(BaseProblem):
         """Return the noisy reward (trials,) and costs (trials, m) at the points (trials, d)."""
         # One trial at a time: a product's rounding depends on the number of rows, and a trial must not.
         values = np.concatenate([self.function(x[i : i + 1]) for i in range(len(x))])
-        y = values + self.law.sample(self.noise, x, draws)
+        y = values + self.law.sample(self.noises, x, draws)
         return y[:, 0], y[:, 1:]
 
     def discretised(self, points: object) -> Problem:
@@ -108,8 +109,8 @@ class SpaceProblem(BaseProblem):
         X = validation.points("points", points)
         h = self.function(X)
         constants = (self.noise, self.reward_bound, self.cost_bound, self.slater)
-        name = f"{self.name}, {len(X)} arms"
-        return Problem(X, self.kernel, h[:, 0], drop_single(h[:, 1:]), *constants, name=name, law=self.law)
+        name, f, g = f"{self.name}, {len(X)} arms", h[:, 0], drop_single(h[:, 1:])
+        return Problem(X, self.kernel, f, g, *constants, name=name, law=self.law, cost_noise=self.cost_noise)
 
 
 def optimum_on(problem: SpaceProblem) -> float:
