@@ -8,8 +8,8 @@ arms, on a space over random points), u = s_f / s_g. Rewards are counted in unit
     strict(T) = sum_t (f* - f(x_t)) + 2 max(lambda*, u / 4) . [sum_t g(x_t)]_+
     gap(x)    = f* - f(x) + lambda* . g(x) >= 0,  what a round costs at these prices
 
-With contexts f* is that of the round's context at the prices lambda*: max_x f - lambda* . g over its arms. So P(T) is at
-least the sum of the gaps, and never negative.
+With contexts f* is that of the round's context at the prices lambda*: max_x f - lambda* . g over its arms. So P(T) is
+at least the sum of the gaps, and never negative.
 """
 
 from typing import NamedTuple

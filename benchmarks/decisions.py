@@ -1,7 +1,7 @@
 """The comparison of decisions: every method on every kind of problem, by what its decisions cost.
 
 `python benchmarks/decisions.py run --out DIR [--jobs 16] [--methods ...] [--problems ...] [--rounds ...] [--seeds 10]`
-`python benchmarks/decisions.py report DIR`
+`python benchmarks/decisions.py report DIR [--subject autopilot]`
 
 A cell is one run: (problem, method, rounds, seed). Its measures are a row of DIR/cells.csv, and its course, for the
 problems of the figures, rows of DIR/curves.csv. Finished cells are skipped, so that a run can be stopped and continued.
@@ -24,9 +24,9 @@ import numpy as np
 import tables
 from decision_measures import gaps, measures, outputs, truth
 from decision_methods import METHODS
+from decision_problems import FAMILIES, FAMILY_OF, PROBLEMS, RANDOM
 from joblib import Parallel, delayed
 
-import softbandit as sb
 from softbandit.backend import PROBLEM, draw
 
 ROUNDS, SPACE_ROUNDS = (100, 300, 2000), (100, 300)
@@ -34,48 +34,12 @@ CURVE_POINTS = 40
 CURVE_ROUNDS = 2000
 CURVE_PROBLEMS = ("SS-D", "SS-O", "rkhs-1d", "cloud")
 CURVE_METHODS = ("autopilot", "ckb", "ckb-old", "cts", "optuna-tpe-commit", "random")
-STORM = ("SS-A", "SS-C", "SS-D", "SS-E")
 COLUMNS = (
     *("problem", "method", "rounds", "seed"),
     *("P", "strict", "regret", "violation", "over", "excess", "floor", "gap_first", "gap_last"),
     *("top_share", "top_cost", "stuck", "seconds_per_round"),
 )
 CURVE_COLUMNS = ("problem", "method", "rounds", "seed", "round", "mean_cost", "gap")
-
-
-def measured(name, **options):
-    return lambda seed: sb.problems.measured(name, **options)
-
-
-def rkhs(**options):
-    """Return the builder of random instances: another one for each seed."""
-    return lambda seed: sb.problems.rkhs(seed=seed, **options)
-
-
-FAMILIES = {
-    "storm": {name + suffix: measured(name, log=bool(suffix)) for name in STORM for suffix in ("", "-log")},
-    "databases": {
-        "SS-M": measured("SS-M"),
-        "SS-O": measured("SS-O"),
-        "SS-Q": measured("SS-Q"),
-        "SS-M-2": measured("SS-M", limits=2),
-        "SS-Q-2": measured("SS-Q", limits=2),
-    },
-    "rkhs": {
-        "rkhs-1d": rkhs(),
-        "rkhs-2d": rkhs(dimension=2, arms=400),
-        "rkhs-2-limits": rkhs(constraints=2),
-    },
-    "services": {"cloud": lambda seed: sb.problems.cloud(), "wireless": lambda seed: sb.problems.wireless()},
-    "spaces": {
-        "rkhs-on": lambda seed: sb.problems.rkhs_on(sb.Box([0, 0], [1, 1]), seed=seed),
-        **{name: lambda seed, name=name: sb.problems.standard(name) for name in sb.problems.STANDARD},
-    },
-}
-PROBLEMS = {name: build for family in FAMILIES.values() for name, build in family.items()}
-
-
-FAMILY_OF = {name: family for family, members in FAMILIES.items() for name in members}
 
 
 class Cell(NamedTuple):
@@ -99,6 +63,7 @@ def main():
     runner.set_defaults(command=run)
     reporter = commands.add_parser("report")
     reporter.add_argument("folder", type=Path)
+    reporter.add_argument("--subject", choices=METHODS, default="autopilot", help="method whose targets are checked")
     reporter.set_defaults(command=report)
     options = parser.parse_args()
     options.command(options)
@@ -107,7 +72,7 @@ def main():
 def report(options):
     import decision_report
 
-    decision_report.write(options.folder)
+    decision_report.write(options.folder, options.subject)
 
 
 def run(options):
@@ -150,8 +115,10 @@ def wanted(options):
 def result(cell):
     """Return the cell, its row (or why it failed) and the points of its curve."""
     try:
+        problem, known = problem_and_truth(cell.problem, instance(cell))
+        method = METHODS[cell.method].build(problem, cell.rounds, cell_seed(cell))
         started = time.perf_counter()
-        problem, known, played = play(cell)
+        played = play(cell, problem, method)
         seconds = (time.perf_counter() - started) / cell.rounds
         row = cell._asdict() | measures(problem, known, played) | {"seconds_per_round": seconds}
         return cell, {name: short(row[name]) for name in COLUMNS}, list(curve(cell, problem, known, played))
@@ -159,24 +126,27 @@ def result(cell):
         return cell, f"{type(error).__name__}: {error}", []
 
 
-def play(cell):
-    """Run a cell. Return the problem, its truth, and what was played."""
-    problem, known = problem_and_truth(cell.problem, cell.seed)
-    seed, played = cell_seed(cell), []
-    method = METHODS[cell.method].build(problem, cell.rounds, seed)
-    for draws in draw(problem.draws(), seed, [0], 0, cell.rounds, PROBLEM).rounds():  # the same noise for all methods
+def play(cell, problem, method):
+    """Return what the method plays. All methods meet the same noise."""
+    played = []
+    for draws in draw(problem.draws(), cell_seed(cell), [0], 0, cell.rounds, PROBLEM).rounds():
         mask = problem.available(draws)
         choice = method.ask(None if mask is None else np.flatnonzero(mask[0]))
         reward, costs = problem.observe(np.array([choice]), draws)
         method.tell(choice, float(reward[0]), costs[0])
         played.append(choice)
-    return problem, known, played
+    return played
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=4)
 def problem_and_truth(name, seed):
     problem = PROBLEMS[name](seed)
     return problem, truth(problem)
+
+
+def instance(cell):
+    """Return the seed of the problem: random functions differ between seeds, other problems only in their noise."""
+    return cell.seed if cell.problem in RANDOM else 0
 
 
 def cell_seed(cell):
