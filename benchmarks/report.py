@@ -49,6 +49,11 @@ def page(text, folder=tables.RESULTS):
     grid, bandwidth = read("grid", folder), read("bandwidth", folder)
     parts = {"grid": main_table(grid), "policies": all_tables(grid), "bandwidth": bandwidth_table(bandwidth)}
     parts |= {name: verbatim((folder / f"{name}.txt").read_text()) for name in TEXTS}
+    return replace_parts(text, parts)
+
+
+def replace_parts(text, parts):
+    """Return a page whose text between <!-- name --> and <!-- /name --> is that part, for every name."""
     for name, part in parts.items():
         between = re.compile(rf"(?<=<!-- {name} -->\n).*?(?=<!-- /{name} -->)", flags=re.DOTALL)
         text, count = between.subn(lambda _, part=part: part, text)

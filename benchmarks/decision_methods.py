@@ -1,0 +1,240 @@
+"""The methods that decisions.py compares, behind one interface:
+
+    ask(among) -> an arm (its number) or a point; `among` are the arms of the round's context, None for all
+    tell(choice, reward, costs)
+
+All get the same: arms in [0, 1] or the space, noisy measurements, limits at a cost of zero. A policy that needs more is
+given what a user who follows docs/guide.md would pass (`guide_settings`).
+"""
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+from decision_measures import spread_values, truth
+
+import softbandit as sb
+from softbandit.backend import drop_single
+from softbandit.baselines import make
+from softbandit.domains import Domain
+
+FOR_ARMS, FOR_SPACES, FOR_ALL = ("arms",), ("space",), ("arms", "space")
+LEAST_SLATER = 1e-3  # as a share of the largest cost
+
+
+class Method(NamedTuple):
+    build: Callable  # (problem, rounds, seed) -> an object with ask and tell
+    domains: tuple[str, ...] = FOR_ARMS
+    contexts: bool = False  # it can choose among the arms of a context
+    most_rounds: int = 10**9  # longer runs take too long
+
+    def suits(self, on_space, with_contexts, rounds):
+        """Return whether it can run on such a problem, for that long."""
+        takes = ("space" if on_space else "arms") in self.domains and (self.contexts or not with_contexts)
+        return takes and rounds <= self.most_rounds
+
+
+# -- Policies of the package. --
+
+
+class Policy:
+    """A policy run by an agent that gets rewards and costs in other units."""
+
+    def __init__(self, policy, seed, units):
+        # A simulation continues after an objection (no arm seems feasible, say); an agent would raise it.
+        object.__setattr__(policy, "refuted", lambda state: None)
+        self.agent, self.units = sb.Agent(policy, seed), units
+
+    def ask(self, among):
+        self.decision = self.agent.ask(among)
+        return self.decision.x if self.decision.arm is None else self.decision.arm
+
+    def tell(self, choice, reward, costs):
+        self.agent.tell(self.decision, reward / self.units[0], drop_single(costs / self.units[1:]))
+
+
+def output_sizes(problem):
+    """Return the largest size of each output, (1 + m,): the unit of policies that need bounds."""
+    return np.abs(np.vstack([spread_values(problem), np.column_stack([problem.reward, problem.costs])])).max(axis=0)
+
+
+@lru_cache(maxsize=2)
+def factors(problem):
+    """Return the problem's factorised kernel, which policies share: for 3,000 arms it takes seconds."""
+    return None if isinstance(problem.arms, Domain) else [sb.theory.features(problem.kernel, problem.arms)]
+
+
+def guide_settings(problem, rounds):
+    """Return what the guide tells a user to pass, in units in which no output is larger than 1.
+
+    Bounds are twice the largest size, the noise is the true one, Slater's margin is half of the true one. The kernel is
+    the problem's: the true one for rkhs, cloud and wireless, which favours these policies.
+    """
+    units = output_sizes(problem)
+    noise = problem.noises / units
+    margin = sb.theory.largest_margin(problem.costs / units[1:]).margin
+    return {
+        "arms": problem.arms,
+        "kernel": problem.kernel,
+        "reward_bound": 2.0,
+        "cost_bound": 2.0,
+        "noise": float(noise[0]),
+        "cost_noise": drop_single(noise[1:]),
+        "horizon": rounds,
+        "slater": max(margin / 2, LEAST_SLATER),
+        "constraints": problem.constraints,
+    }
+
+
+def package(name, short_kernel=False, safe=False, **settings):
+    """Return the builder of a policy of the package, with these settings beside the guide's."""
+
+    def build(problem, rounds, seed):
+        passed = guide_settings(problem, rounds) | settings
+        units = output_sizes(problem)
+        passed |= {"kernel": guide_kernel(problem)} if short_kernel else {"factors": factors(problem)}
+        if safe:
+            costs = problem.costs / units[1:]
+            passed["safe"] = int(costs.max(axis=1).argmin())  # the safest arm
+            if name == "opb":
+                passed["safe_cost"] = drop_single(costs[passed["safe"]])
+        return Policy(make(name, **passed), seed, units)
+
+    return build
+
+
+def guide_kernel(problem):
+    """Return Matern(0.2) for features in [0, 1], as the guide has it."""
+    if not isinstance(problem.arms, Domain):
+        return sb.Matern(0.2)
+    return sb.Matern((0.2 * (problem.arms.upper - problem.arms.lower)).tolist())
+
+
+def autopilot(problem, rounds, seed):
+    contexts = {} if problem.contexts is None else {"contexts": problem.contexts}
+    policy = sb.Autopilot(problem.arms, constraints=problem.constraints, horizon=rounds, **contexts)
+    return Policy(policy, seed, np.ones(1 + problem.constraints))
+
+
+def practical(problem, rounds, seed):
+    kernel = sb.Matern([1.0] * problem.arms.dimension)
+    policy = sb.Practical(problem.arms, kernel, horizon=rounds, constraints=problem.constraints)
+    return Policy(policy, seed, np.ones(1 + problem.constraints))
+
+
+# -- Plain methods. --
+
+
+class UniformlyRandom:
+    def __init__(self, problem, rounds, seed):
+        self.arms, self.rng = problem.arms, np.random.default_rng(seed)
+
+    def ask(self, among):
+        if isinstance(self.arms, Domain):
+            return self.arms.at(self.rng.random((1, self.arms.dimension)))[0]
+        return int(self.rng.choice(len(self.arms) if among is None else among))
+
+    def tell(self, choice, reward, costs):
+        pass
+
+
+class ExploreThenCommit(UniformlyRandom):
+    """Random for T^(2/3) rounds; then the arm with the best measured reward of those that were measured to be feasible.
+
+    With contexts it commits in each context separately.
+    """
+
+    def __init__(self, problem, rounds, seed):
+        super().__init__(problem, rounds, seed)
+        self.exploring, self.choices, self.measured = int(rounds ** (2 / 3)), [], []
+
+    def ask(self, among):
+        allowed = [i for i, choice in enumerate(self.choices) if among is None or choice in among]
+        if len(self.choices) < self.exploring or not allowed:
+            return super().ask(among)
+        return self.choices[allowed[best_feasible(np.array([self.measured[i] for i in allowed]))]]
+
+    def tell(self, choice, reward, costs):
+        if len(self.choices) < self.exploring:
+            self.choices.append(choice)
+            self.measured.append(np.append(reward, costs))
+
+
+def best_feasible(Y):
+    """Return the row of Y (n, 1 + m) with the best reward among the feasible ones, or the one that violates least."""
+    violation = np.maximum(Y[:, 1:], 0.0).sum(axis=1)
+    feasible = violation <= 0
+    return int(np.where(feasible, Y[:, 0], -np.inf).argmax() if feasible.any() else violation.argmin())
+
+
+class Clairvoyant:
+    """pi*, with the functions known: always the arm that is furthest behind its share."""
+
+    def __init__(self, problem, rounds, seed):
+        self.points = problem.candidates.points if isinstance(problem.arms, Domain) else range(len(problem.arms))
+        self.weights = truth(problem).weights
+        self.contexts, self.counts = problem.contexts, np.zeros(len(self.weights))
+
+    def ask(self, among):
+        allowed = np.arange(len(self.weights)) if among is None else np.asarray(among)
+        w = self.weights[allowed]
+        behind = w / w.sum() * (self.counts[allowed].sum() + 1) - self.counts[allowed]
+        arm = int(allowed[behind.argmax()])
+        self.counts[arm] += 1
+        return self.points[arm]
+
+    def tell(self, choice, reward, costs):
+        pass
+
+
+# -- Other libraries, imported only if they are used. --
+
+
+def optuna(sampler, commit):
+    def build(problem, rounds, seed):
+        from decision_optuna import Optuna
+
+        return Optuna(problem, rounds, seed, sampler, commit)
+
+    return build
+
+
+def botorch(name):
+    def build(problem, rounds, seed):
+        import decision_botorch
+
+        return getattr(decision_botorch, name)(problem, rounds, seed)
+
+    return build
+
+
+TIGHT = {"width": "tight"}
+METHODS = {
+    "autopilot": Method(autopilot, FOR_ALL, contexts=True),
+    "ckb": Method(package("ckb-rand", **TIGHT, dual_feedback="measured"), FOR_ALL, contexts=True),
+    "ckb-ucb": Method(package("ckb-ucb", **TIGHT, dual_feedback="measured"), FOR_ALL, contexts=True),
+    "ckb-old": Method(package("ckb-rand", short_kernel=True, width_scale=0.2), FOR_ALL, contexts=True),
+    "practical": Method(practical, FOR_SPACES),
+    "pdcbo": Method(package("pdcbo", **TIGHT), contexts=True),
+    "rpol": Method(package("rpol", **TIGHT), contexts=True),
+    "pobo": Method(package("pobo", **TIGHT), contexts=True),
+    "config": Method(package("config", **TIGHT), contexts=True),
+    "epbo": Method(package("epbo", **TIGHT), contexts=True),
+    "cei": Method(package("cei"), contexts=True),
+    "cts": Method(package("cts"), contexts=True),
+    "optimistic-lp": Method(package("optimistic-lp", **TIGHT), contexts=True),
+    "opb": Method(package("opb", safe=True, **TIGHT)),
+    "sgp-ucb": Method(package("sgp-ucb", safe=True, **TIGHT)),
+    "stageopt": Method(package("stageopt", safe=True, **TIGHT)),
+    "safe-bocp": Method(package("safe-bocp", safe=True)),
+    "optuna-tpe": Method(optuna("tpe", commit=False), FOR_ALL),
+    "optuna-tpe-commit": Method(optuna("tpe", commit=True), FOR_ALL),
+    "optuna-gp": Method(optuna("gp", commit=False), FOR_ALL, most_rounds=300),
+    "optuna-gp-commit": Method(optuna("gp", commit=True), FOR_ALL, most_rounds=300),
+    "botorch-logei": Method(botorch("LogEI"), FOR_ALL, most_rounds=300),
+    "botorch-scbo": Method(botorch("SCBO"), FOR_ALL, most_rounds=300),
+    "explore-commit": Method(ExploreThenCommit, FOR_ALL, contexts=True),
+    "random": Method(UniformlyRandom, FOR_ALL, contexts=True),
+    "clairvoyant": Method(Clairvoyant, FOR_ALL, contexts=True),
+}

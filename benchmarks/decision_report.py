@@ -1,0 +1,268 @@
+"""Tables and figures of docs/decisions.md from the rows of decisions.py.
+
+A run's value is max(P, floor): below the noise level, totals differ by luck. The value of a method in a cell (problem,
+rounds) is the mean over the seeds; its ratio is to the best method of the cell. The clairvoyant is never the best.
+"""
+
+from collections import defaultdict
+from typing import NamedTuple
+
+import numpy as np
+import report
+import tables
+from decision_problems import FAMILY_OF
+
+MEASURED = ("storm", "databases")
+LONG = 2000  # rounds, for the fall of the regret
+BOUND = "clairvoyant"  # not a competitor
+LOWEST, FAMILY_RATIO, PROBLEM_RATIO, KEPT, FALL = 0.8, 1.3, 2.0, 0.95, 0.5  # the targets
+
+
+class Target(NamedTuple):
+    wanted: str
+    measured: str
+    reached: bool
+
+
+class Results:
+    """Rows of runs by (problem, rounds), method and seed."""
+
+    def __init__(self, rows):
+        order = {name: i for i, name in enumerate(FAMILY_OF)}
+        self.runs = defaultdict(lambda: defaultdict(dict))
+        for row in rows:
+            numbers = {name: float(value) for name, value in row.items() if name not in ("problem", "method")}
+            self.runs[row["problem"], int(row["rounds"])][row["method"]][int(row["seed"])] = numbers
+        self.cells = sorted(self.runs, key=lambda cell: (order[cell[0]], cell[1]))
+        self.methods = list(dict.fromkeys(row["method"] for row in rows))
+
+    def column(self, cell, method, name):
+        """Return a measure of all seeds."""
+        return np.array([run[name] for run in self.runs[cell].get(method, {}).values()])
+
+    def values(self, cell, method):
+        """Return max(P, floor) by seed."""
+        return {seed: max(run["P"], run["floor"]) for seed, run in self.runs[cell].get(method, {}).items()}
+
+    def value(self, cell, method):
+        values = [*self.values(cell, method).values()]
+        return float(np.mean(values)) if values else np.nan
+
+    def ratio(self, cell, method):
+        """Return the value relative to the best method of the cell; NaN if it was not run."""
+        return self.value(cell, method) / min(self.value(cell, m) for m in self.runs[cell] if m != BOUND)
+
+    def against(self, method, other, cells):
+        """Return the geometric mean of the values of one method relative to another's, over the runs that both have."""
+        logs = []
+        for cell in cells:
+            ours, theirs = self.values(cell, method), self.values(cell, other)
+            logs += [np.log(ours[seed] / theirs[seed]) for seed in ours.keys() & theirs.keys()]
+        return float(np.exp(np.mean(logs))) if logs else np.nan
+
+    def worst(self, method, cells):
+        """Return the method against which this one does worst over these cells, and the ratio."""
+        ratios = {m: self.against(method, m, cells) for m in self.methods if m not in (method, BOUND)}
+        ratios = {m: ratio for m, ratio in ratios.items() if np.isfinite(ratio)}
+        other = max(ratios, key=ratios.get)
+        return other, ratios[other]
+
+    def floor(self, cell):
+        """Return the mean noise level."""
+        return np.mean([run["floor"] for runs in self.runs[cell].values() for run in runs.values()])
+
+    def of_family(self, family):
+        return [cell for cell in self.cells if FAMILY_OF[cell[0]] == family]
+
+    def of_problem(self, problem):
+        return [cell for cell in self.cells if cell[0] == problem]
+
+    def families(self):
+        return list(dict.fromkeys(FAMILY_OF[problem] for problem, _ in self.cells))
+
+    def problems(self):
+        return list(dict.fromkeys(problem for problem, _ in self.cells))
+
+
+def write(folder, subject):
+    """Write the parts of docs/decisions.md and its figures; print the targets."""
+    import decision_plots
+
+    results = Results(tables.read(folder / "cells.csv"))
+    decision_plots.ratios(results).savefig(report.DOCS / "decisions.png")
+    decision_plots.curves(tables.read(folder / "curves.csv")).savefig(report.DOCS / "decisions-runs.png")
+    path = report.DOCS / "decisions.md"
+    path.write_text(report.replace_parts(path.read_text(), parts(results, subject)))
+    print(targets_table(results, subject))
+    print(path)
+
+
+def parts(results, subject):
+    return {
+        "targets": targets_table(results, subject),
+        "methods": methods_table(results),
+        "families": families_table(results, subject),
+        "cells": cell_tables(results),
+    }
+
+
+# -- The targets. --
+
+
+def targets_table(results, subject):
+    lines = [[t.wanted, t.measured, "yes" if t.reached else "**no**"] for t in targets(results, subject)]
+    return report.markdown([f"target for {subject}", "measured", "reached"], lines, left=3)
+
+
+def targets(results, subject):
+    """Return each target with what was measured."""
+    cells = [cell for cell in results.cells if subject in results.runs[cell]]
+    if not cells:
+        return []
+    return [
+        lowest(results, subject, cells),
+        ratios(results, subject, "family", FAMILY_RATIO, {f: results.of_family(f) for f in results.families()}),
+        ratios(results, subject, "problem", PROBLEM_RATIO, {p: results.of_problem(p) for p in results.problems()}),
+        limits_kept(results, subject, cells),
+        not_stuck(results, subject, cells),
+        regret_falls(results, subject, cells),
+    ]
+
+
+def lowest(results, subject, cells):
+    best = sum(results.ratio(cell, subject) <= 1 for cell in cells)
+    return Target(f"lowest P in {LOWEST:.0%} of cells", f"{best} of {len(cells)}", best >= LOWEST * len(cells))
+
+
+def ratios(results, subject, kind, most, groups):
+    """Return the largest ratio to any other method over the groups of cells."""
+    worst = {name: results.worst(subject, cells) for name, cells in groups.items()}
+    name = max(worst, key=lambda name: worst[name][1])
+    other, ratio = worst[name]
+    wanted = f"at most {most:g} times the best method on every {kind}"
+    return Target(wanted, f"{ratio:.2f} ({name}, against {other})", ratio <= most)
+
+
+def limits_kept(results, subject, cells):
+    excess = np.concatenate([results.column(cell, subject, "excess") for cell in cells])
+    share = np.mean(excess <= 1)
+    wanted = f"mean cost within 3 noise / sqrt(T) of the limit in {KEPT:.0%} of runs"
+    return Target(wanted, f"{share:.1%} of {len(excess)}", bool(share >= KEPT))
+
+
+def not_stuck(results, subject, cells):
+    stuck = int(sum(results.column(cell, subject, "stuck").sum() for cell in cells))
+    return Target("no run stuck on a wrong arm", f"{stuck} runs", stuck == 0)
+
+
+def regret_falls(results, subject, cells):
+    """Return the largest gap of the last third relative to the first; a gap at the noise level counts as fallen."""
+    falls = {}
+    for cell in cells:
+        if FAMILY_OF[cell[0]] in MEASURED and cell[1] == LONG:
+            first, last, floor = (results.column(cell, subject, n).mean() for n in ("gap_first", "gap_last", "floor"))
+            falls[cell[0]] = 0.0 if last <= floor / LONG else last / first
+    wanted = f"regret per round of the last third at most {FALL:g} of the first's, T = {LONG:,}, measured problems"
+    if not falls:
+        return Target(wanted, "not run", False)
+    worst = max(falls, key=falls.get)
+    return Target(wanted, f"{falls[worst]:.2f} ({worst})", falls[worst] <= FALL)
+
+
+# -- Tables. --
+
+
+def methods_table(results):
+    """Return one row per method: its ratio to the best on each family, and how it kept the limits."""
+    families = results.families()
+    head = ["method", *families, "all", "lowest", "limits kept", "rounds over", "stuck", "ms per round"]
+    lines = [[method, *method_row(results, method, families)] for method in results.methods]
+    everywhere = head.index("all")
+    lines.sort(key=lambda line: float(line[everywhere].split()[0]))
+    return report.markdown(head, lines, left=1)
+
+
+def method_row(results, method, families):
+    cells = [cell for cell in results.cells if method in results.runs[cell]]
+
+    def mean(name, of=np.mean):
+        return of(np.concatenate([results.column(cell, method, name) for cell in cells]))
+
+    return [
+        *(typical_ratio(results, method, results.of_family(family)) for family in families),
+        typical_ratio(results, method, results.cells),
+        "" if method == BOUND else f"{np.mean([results.ratio(cell, method) <= 1 for cell in cells]):.0%}",
+        f"{mean('excess', lambda x: np.mean(x <= 1)):.0%}",
+        f"{mean('over'):.0%}",
+        f"{mean('stuck'):.0%}",
+        report.number(1e3 * mean("seconds_per_round", np.median)),
+    ]
+
+
+def typical_ratio(results, method, cells):
+    """Return the geometric mean of the ratios to the best, with a star if some of the cells were not run."""
+    found = np.array([results.ratio(cell, method) for cell in cells])
+    run = found[np.isfinite(found)]
+    return f"{np.exp(np.log(run).mean()):.2f}{' *' if len(run) < len(found) else ''}" if len(run) else ""
+
+
+def families_table(results, subject):
+    """Return how the method that is best on all other families does on the one left out, and how the subject does."""
+    columns = "its ratio", "on the family", f"{subject}'s ratio", "on the family"
+    lines = []
+    for family in results.families() if len(results.families()) > 1 else []:
+        left_out = results.of_family(family)
+        others = [cell for cell in results.cells if cell not in left_out]
+        best = best_rival(results, subject, others)
+        shown = (best, others), (best, left_out), (subject, others), (subject, left_out)
+        lines.append([family, best, *(typical_ratio(results, method, cells) for method, cells in shown)])
+    return report.markdown(["family left out", "best on the others", *columns], lines, left=2)
+
+
+def best_rival(results, subject, cells):
+    """Return the method with the lowest ratios, of those that were run in at least half of the cells."""
+    logs = {
+        m: np.log([results.ratio(cell, m) for cell in cells if m in results.runs[cell]])
+        for m in results.methods
+        if m not in (subject, BOUND)
+    }
+    return min((m for m in logs if len(logs[m]) >= len(cells) / 2), key=lambda m: logs[m].mean())
+
+
+def cell_tables(results):
+    """Return one collapsed table per problem: P with its standard error, and the other measures of the longest runs."""
+    return "\n".join(
+        f"<details><summary>{problem}</summary>\n\n{problem_table(results, problem)}\n</details>\n"
+        for problem in results.problems()
+    )
+
+
+def problem_table(results, problem):
+    cells = results.of_problem(problem)
+    head = ["method", *(f"P, T = {rounds:,}" for _, rounds in cells), "strict", "V", "rounds over", "excess", "top arm"]
+    lines = []
+    for method in results.methods:
+        last = [cell for cell in cells if method in results.runs[cell]][-1:]
+        if last:
+            means = [results.column(last[0], method, n).mean() for n in ("strict", "violation")]
+            shares = [results.column(last[0], method, n).mean() for n in ("over", "excess", "top_share")]
+            texts = [f"{shares[0]:.0%}", f"{shares[1]:.2f}", f"{shares[2]:.0%}"]
+            lines.append(
+                [method, *(mean_and_error(results, c, method) for c in cells), *map(report.number, means), *texts]
+            )
+    floors = ", ".join(report.number(results.floor(cell)) for cell in cells)
+    return report.markdown(head, lines, left=1) + f"\nNoise levels: {floors}.\n"
+
+
+def other_measures(results, cell, method):
+    names = "strict", "violation", "over", "excess", "top_share"
+    strict, violation, over, excess, top = (results.column(cell, method, name).mean() for name in names)
+    return [report.number(strict), report.number(violation), f"{over:.0%}", f"{excess:.2f}", f"{top:.0%}"]
+
+
+def mean_and_error(results, cell, method):
+    P = results.column(cell, method, "P")
+    if not len(P):
+        return ""
+    error = f" +- {report.number(P.std(ddof=1) / np.sqrt(len(P)))}" if len(P) > 1 else ""
+    return f"{report.number(P.mean())}{error}"

@@ -1,0 +1,166 @@
+"""The comparison of decisions measures what it says, runs every method, and can be continued."""
+
+import argparse
+
+import decision_report
+import decisions
+import numpy as np
+import pytest
+from decision_measures import dual_prices, measures, truth
+from decision_methods import METHODS, best_feasible
+
+import softbandit as sb
+
+pytestmark = pytest.mark.extra
+
+PEERS = ("optuna", "botorch")  # not in the development install
+OWN = [name for name in METHODS if not name.startswith(PEERS) and (name != "autopilot" or hasattr(sb, "Autopilot"))]
+KINDS = {"rkhs-2-limits": (False, False), "wireless": (False, True), "gardner-1": (True, False)}  # space, contexts
+SUITABLE = [(problem, method) for problem, kind in KINDS.items() for method in OWN if METHODS[method].suits(*kind, 12)]
+
+
+def two_arms(**options):
+    """f = 0, 1 and g = -1, 3: pi* plays the second arm in a quarter of the rounds, f* = 1/4 = lambda*."""
+    bounds = {"noise": 0.1, "reward_bound": 1.0, "cost_bound": 3.0, "slater": 1.0}
+    return sb.problems.Problem([[0.0], [1.0]], sb.Matern(0.5), [0.0, 1.0], [-1.0, 3.0], **bounds, **options)
+
+
+def test_measures_match_a_run_worked_by_hand():
+    """The spreads are s_f = 1/2 and s_g = 2, so u = 1/4 and u / 4 < lambda*."""
+    problem = two_arms()
+    row = measures(problem, truth(problem), [1, 1, 0, 0])
+    # R = 4 / 4 - 2 = -1 and V = 4: P = -1 + 4 / 4, strict = -1 + 2 * 4 / 4, in units of 1/2.
+    assert row["P"] == pytest.approx(0.0, abs=1e-12)
+    assert row["strict"] == pytest.approx(2.0)
+    assert row["regret"] == pytest.approx(-2.0)
+    assert row["violation"] == pytest.approx(4 / 2)
+    assert row["over"] == 0.5
+    assert row["excess"] == pytest.approx(1 / (3 * 0.1 / 2))  # the mean cost is 1, and sqrt(T) = 2
+    assert row["floor"] == pytest.approx(0.25 * 0.1 * 2 / 0.5)
+    assert (row["gap_first"], row["gap_last"]) == pytest.approx((0.0, 0.0), abs=1e-12)  # both arms are in pi*
+    # Staying on arm 0 costs f* - 0 = 1/4 per round, half a spread.
+    assert (row["top_share"], row["top_cost"], row["stuck"]) == pytest.approx((1.0, 0.5, 1))
+
+
+def test_strict_measure_charges_a_quarter_of_u_if_the_limit_has_no_price():
+    """f = 1, 0 and g = -1, 1: the best arm is feasible, lambda* = 0; s_f = 1/2, s_g = 1, u / 4 = 1/8."""
+    problem = sb.problems.Problem([[0.0], [1.0]], sb.Matern(0.5), [1.0, 0.0], [-1.0, 1.0], 0.1, 1.0, 1.0, 1.0)
+    row = measures(problem, truth(problem), [1, 1, 1, 1])
+    assert row["P"] == pytest.approx(4 / 0.5)
+    assert row["strict"] == pytest.approx((4 + 2 / 8 * 4) / 0.5)
+
+
+def test_prices_with_contexts_minimise_the_mean_of_the_best_values():
+    rng = np.random.default_rng(0)
+    f, g, labels = rng.standard_normal(30), rng.standard_normal((30, 1)) + 0.3, np.arange(30) % 3
+    grid = np.linspace(0, 5, 5001)
+    z = f[:, None] - grid * g
+    means = np.mean([z[labels == context].max(axis=0) for context in range(3)], axis=0)
+    # The minimum of a convex function over a grid is within one step of the minimiser.
+    assert dual_prices(f, g, labels)[0] == pytest.approx(grid[means.argmin()], abs=1e-3)
+
+
+def test_with_contexts_the_sum_of_gaps_is_a_lower_bound_of_P():
+    problem = sb.problems.wireless()
+    known = truth(problem)
+    played = np.random.default_rng(0).integers(len(problem.arms), size=50).tolist()
+    row = measures(problem, known, played)
+    f, g = problem.reward[played], problem.cost[played]
+    best = [(problem.reward - known.prices[0] * problem.cost)[problem.contexts == c].max() for c in range(8)]
+    gaps = np.array(best)[problem.contexts[played]] - f + known.prices[0] * g
+    assert (gaps >= -1e-9).all()
+    assert row["P"] >= gaps.sum() / problem.reward.std() - 1e-9
+
+
+def test_seeds_differ_between_problems_and_numbers_but_not_between_methods():
+    cells = [decisions.Cell(problem, "random", 10, seed) for problem in ("SS-D", "cloud") for seed in (0, 1)]
+    assert len({decisions.cell_seed(cell) for cell in cells}) == 4
+    assert decisions.cell_seed(cells[0]) == decisions.cell_seed(cells[0]._replace(method="ckb", rounds=300))
+
+
+@pytest.mark.parametrize(("problem", "method"), SUITABLE)
+def test_a_method_runs_wherever_it_is_said_to(problem, method):
+    _, row, _ = decisions.result(decisions.Cell(problem, method, 12, 0))
+    assert not isinstance(row, str), row
+    assert float(row["P"]) >= -1e-6
+
+
+@pytest.mark.parametrize("problem", ["SS-D", "SS-M-2", "rkhs-1d", "cloud"])
+def test_the_clairvoyant_is_below_the_noise_level(problem):
+    _, row, _ = decisions.result(decisions.Cell(problem, "clairvoyant", 100, 0))
+    assert float(row["P"]) <= float(row["floor"])
+
+
+def test_methods_meet_the_same_noise():
+    """On one arm all methods play the same, so they must observe the same."""
+    observed = []
+
+    class Recorder:
+        def ask(self, among):
+            return 0
+
+        def tell(self, choice, reward, costs):
+            observed.append((reward, *costs))
+
+    for method in ("ckb", "random"):
+        decisions.play(decisions.Cell("rkhs-1d", method, 5, 0), sb.problems.rkhs(seed=0), Recorder())
+    assert observed[:5] == observed[5:]
+    assert len(set(observed)) == 5
+
+
+def test_the_best_feasible_row_and_the_least_violating_one():
+    assert best_feasible(np.array([[3.0, 0.1], [1.0, -1.0], [2.0, 0.0]])) == 2
+    assert best_feasible(np.array([[3.0, 0.3, -9.0], [1.0, 0.1, 0.1]])) == 1
+
+
+def test_finished_cells_are_skipped(tmp_path, capsys):
+    asked = {"out": tmp_path, "jobs": 1, "methods": ["random"], "problems": ["rkhs-1d"], "rounds": [10], "first": 0}
+    decisions.run(argparse.Namespace(**asked, seeds=1))
+    decisions.run(argparse.Namespace(**asked, seeds=2))
+    assert "1 cells, 1 finished before" in capsys.readouterr().out
+    assert len((tmp_path / "cells.csv").read_text().splitlines()) == 3
+
+
+# -- The report. --
+
+
+def row(problem, method, P, seed=0, rounds=2000, **others):
+    zeros = dict.fromkeys(decisions.COLUMNS, 0.0)
+    named = {"problem": problem, "method": method, "P": P, "seed": seed, "rounds": rounds, "floor": 1.0}
+    return {name: str(value) for name, value in (zeros | named | others).items()}
+
+
+def results():
+    """Two problems, two seeds; x is lowest on SS-D (2 and 8 against 4 and 9), and three times y on cloud."""
+    x = [row("SS-D", "x", 2.0, 0, gap_first=2.0, gap_last=0.5), row("SS-D", "x", 8.0, 1, gap_first=2.0, gap_last=0.7)]
+    y = [row("SS-D", "y", 4.0, 0), row("SS-D", "y", 9.0, 1)]
+    x += [row("cloud", "x", 6.0, 0, stuck=1), row("cloud", "x", 3.0, 1, excess=1.5)]
+    y += [row("cloud", "y", 2.0, 0), row("cloud", "y", -5.0, 1)]
+    return decision_report.Results([*x, *y, row("cloud", "clairvoyant", 0.0)])
+
+
+def test_ratios_are_to_the_best_method_and_values_below_the_noise_level_count_as_that():
+    found = results()
+    assert found.ratio(("SS-D", 2000), "x") == 1.0
+    assert found.ratio(("SS-D", 2000), "y") == pytest.approx(6.5 / 5)
+    assert found.ratio(("cloud", 2000), "x") == pytest.approx(4.5 / 1.5)  # -5 counts as 1, the floor
+    assert found.against("x", "y", [("cloud", 2000)]) == pytest.approx(np.sqrt(6 / 2 * 3 / 1))
+
+
+def test_targets_report_what_was_measured():
+    lowest, family, problem, kept, stuck, falls = decision_report.targets(results(), "x")
+    assert lowest.measured == "1 of 2"
+    assert family.measured == "3.00 (services, against y)"
+    assert problem.measured == "3.00 (cloud, against y)"
+    assert kept.measured == "75.0% of 4"
+    assert stuck.measured == "1 runs"
+    assert falls.measured == "0.30 (SS-D)"
+    assert [t.reached for t in (lowest, family, problem, kept, stuck, falls)] == [False] * 5 + [True]
+
+
+def test_parts_of_the_page_show_every_method_and_problem():
+    parts = decision_report.parts(results(), "x")
+    assert "| y | 1.30 | 1.00 | 1.14 |" in parts["methods"]  # sqrt(1.3)
+    assert "| SS-D | " not in parts["cells"]
+    assert "<summary>SS-D</summary>" in parts["cells"]
+    assert "| services | y | 1.30 | 1.00 | 1.00 | 3.00 |" in parts["families"]
