@@ -33,7 +33,19 @@ CANDIDATES = 512  # drawn in a round from what is too large to be looked at as a
 CENTRES, COPIES = 4, 48  # promising points, and the candidates near each
 RADII = (0.1, 0.03, 0.01)  # of these, relative to the domain's width
 PRICE_GAIN = 1.0  # of the debt
+APART = 24  # points far apart, which decide on the transform of an output
 LEAST_OPTIMISM = 0.2  # as a share, at the end of the horizon
+
+
+def far_apart(points: Floats, count: int) -> Ints:
+    """Return the numbers of that many points, each as far as possible from those before it."""
+    width = np.ptp(points, axis=0)
+    scaled = points / np.where(width > 0, width, 1.0)
+    chosen, gap = [0], np.full(len(points), np.inf)
+    while len(chosen) < min(count, len(points)):
+        gap = np.minimum(gap, ((scaled - scaled[chosen[-1]]) ** 2).sum(axis=1))
+        chosen.append(int(gap.argmax()))
+    return np.array(chosen)
 
 
 class Outlook(NamedTuple):
@@ -90,7 +102,8 @@ class Knowledge:
         return replace(self, fitted=len(self.X), models=models).with_posteriors()
 
     def _learn_output(self, i: int, start: Floats | None) -> OutputModel:
-        units = Units.learned(self.by_point(i).means, limited=i > 0)
+        data = self.by_point(i)
+        units = Units.learned(data.means, data.means[far_apart(data.points, APART)], limited=i > 0)
         effects, theta = learn(self.policy.kernel, Repeats.of(self.X, units.inside(self.Y[:, i])), start)
         return OutputModel(units, effects, theta)
 

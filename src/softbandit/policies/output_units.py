@@ -28,16 +28,19 @@ class Units:
     bend: float = 0.0
 
     @classmethod
-    def learned(cls, y: Floats, limited: bool) -> "Units":
-        """Return units for values (k,) of different points; `limited`: zero is a limit, and stays in the middle."""
-        plain = cls._standard(y, 0.0, 0.0)
-        zero = 0.0 if limited else float(np.median(y))
-        bends = {float(np.quantile(np.abs(y - zero), q)) for q in BENDS} - {0.0}
-        choices = {bend: cls._standard(y, zero, bend) for bend in sorted(bends)}
-        best = max(choices, key=lambda bend: choices[bend].log_likelihood(y), default=0.0)
-        if not best or choices[best].log_likelihood(y) < plain.log_likelihood(y) + EVIDENCE:
-            return plain
-        return choices[best]
+    def learned(cls, y: Floats, apart: Floats, limited: bool) -> "Units":
+        """Return units for values (k,) of different points; `limited`: zero is a limit, and stays where it is.
+
+        `apart` are values at points that are far apart, which decide on a transform: most of the points that a
+        policy plays are where it is good, and look like a peak.
+        """
+        zero = 0.0 if limited else float(np.median(apart))
+        bends = sorted({float(np.quantile(np.abs(apart - zero), q)) for q in BENDS} - {0.0})
+        evidence = [cls._standard(apart, zero, bend).log_likelihood(apart) for bend in bends]
+        plain = cls._standard(apart, 0.0, 0.0).log_likelihood(apart)
+        if not bends or max(evidence) < plain + EVIDENCE:
+            return cls._standard(y, 0.0, 0.0)
+        return cls._standard(y, zero, bends[int(np.argmax(evidence))])
 
     @classmethod
     def _standard(cls, y: Floats, zero: float, bend: float) -> "Units":
