@@ -34,7 +34,7 @@ CENTRES, COPIES = 4, 48  # promising points, and the candidates near each
 RADII = (0.1, 0.03, 0.01)  # of these, relative to the domain's width
 PRICE_GAIN = 1.0  # of the debt
 APART = 24  # points far apart, which decide on the transform of an output
-LEAST_OPTIMISM = 0.2  # as a share, at the end of the horizon
+PATIENCE = 100  # rounds left for which an arm that may be better by 1.2 standard deviations is worth a try
 
 
 def far_apart(points: Floats, count: int) -> Ints:
@@ -143,8 +143,8 @@ class Knowledge:
         """The candidates of the next round, their estimates, and the prices."""
         t = len(self.X)
         where, points, moments = self._candidates()
-        share = 1.0 if self.policy.horizon is None else max(LEAST_OPTIMISM, 1 - t / self.policy.horizon)
-        k = self.policy.optimism * math.sqrt(share)
+        left = max(t, PATIENCE) if self.policy.horizon is None else max(self.policy.horizon - t, 1)
+        k = self.policy.optimism * math.sqrt(2 * math.log1p(left / PATIENCE))
         signs = [1.0] + [-1.0] * (self.Y.shape[1] - 1)
         f, *g = (
             model.units.outside(mean + sign * k * np.sqrt(variance), model.effects.noise)
@@ -230,7 +230,7 @@ class Autopilot(Steps):
     kernel
         The form of the functions; Matern with one length scale per feature by default.
     optimism
-        Posterior standard deviations by which estimates are optimistic at first.
+        A factor on the optimism of the estimates, sqrt(2 ln(1 + rounds left / 100)) posterior standard deviations.
 
     Examples
     --------
@@ -244,7 +244,7 @@ class Autopilot(Steps):
     horizon: int | None = None
     contexts: ArrayLike | None = None
     kernel: Kernel = None  # type: ignore[assignment]
-    optimism: float = 1.5
+    optimism: float = 1.0
     space: Domain | None = field(init=False, repr=False)
     context: Ints | None = field(init=False, repr=False)  # (n,): numbered from 0
 
