@@ -48,7 +48,7 @@ def test_the_prior_is_the_offset_and_the_variance():
 def test_observing_a_mean_of_several_equals_observing_each():
     one_by_one, together = observed(model()), PivotPosterior.prior(model(), POINTS)
     for i in np.unique(PLACES):
-        values = Y[PLACES == i]
+        values = Y[i == PLACES]
         together = together.observe(int(i), float(values.mean()), len(values))
     np.testing.assert_allclose(together.mean, one_by_one.mean, atol=1e-11)
     np.testing.assert_allclose(together.variance, one_by_one.variance, atol=1e-11)

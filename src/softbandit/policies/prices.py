@@ -10,10 +10,9 @@ from typing import NamedTuple
 import numpy as np
 
 from softbandit.backend import Floats, Ints
-from softbandit.policies.mixture import best_mixture
+from softbandit.policies.mixture import Mixture, best_mixture
 
 MOST_ACTIONS = 60
-ESCAPE = 100.0  # minus the reward of a mixture that meets the limits whatever the arms do, in units of the spread
 ENOUGH = 1e-9  # the gain of a new action, in units of the reward's spread, below which it is not better
 
 
@@ -22,7 +21,7 @@ class Prices(NamedTuple):
 
     phi: Floats
     feasible: bool
-    violation: Floats  # (m,): the least total violation's, of each cost; 0 if feasible
+    violation: Floats  # (m,): of the mixture whose largest, in units of each cost's spread, is least; 0 if feasible
 
 
 def limit_prices(f: Floats, g: Floats, contexts: Ints | None = None) -> Prices:
@@ -35,7 +34,7 @@ def limit_prices(f: Floats, g: Floats, contexts: Ints | None = None) -> Prices:
     if not m:
         return Prices(np.zeros(0), True, np.zeros(0))
     scales = np.array([float(np.ptp(row)) or 1.0 for row in (f, *g)])
-    h = np.stack([f, *g]) / scales[:, None]
+    h = np.stack([f - f.mean(), *g]) / scales[:, None]
     phi, violation = (_one_price if m == 1 else _several_prices)(h, contexts)
     return Prices(phi * scales[0] / scales[1:], not violation.any(), violation * scales[1:])
 
@@ -63,19 +62,36 @@ def _one_price(h: Floats, contexts: Ints | None) -> tuple[Floats, Floats]:
 def _several_prices(h: Floats, contexts: Ints | None) -> tuple[Floats, Floats]:
     """Return phi (m,) and the least violation (m,): the dual of the best mixture of the actions found so far."""
     m = len(h) - 1
-    escape = np.append(-ESCAPE, -np.ones(m))  # an action that meets every limit, at a prohibitive price
-    found = np.stack([escape, *(_best_action(h, weights, contexts) for weights in _extremes(m))], axis=1)
+    found = np.stack([_best_action(h, weights, contexts) for weights in _extremes(m)], axis=1)
+    if not _mixture(found).feasible[0]:
+        found, mixture = _generate(h, found, contexts, escape=True)
+        if not _mixture(found).feasible[0]:
+            *shares, escaped = mixture.over_arms(found.shape[1] + 1)[0]
+            return np.zeros(m), np.maximum(found[1:] @ shares / (1 - escaped), 0.0)
+    _, mixture = _generate(h, found, contexts, escape=False)
+    return mixture.price[0], np.zeros(m)
+
+
+def _generate(h: Floats, found: Floats, contexts: Ints | None, escape: bool) -> tuple[Floats, Mixture]:
+    """Return actions (1 + m, k) that no other improves, beginning with those found, and the best mixture of them."""
     for _ in range(MOST_ACTIONS):
-        mixture = best_mixture(found[None, 0], found[None, 1:])
-        weights = np.append(1.0, -mixture.price[0])
+        mixture = _mixture(_with_escape(found) if escape else found)
+        weights = np.append(float(not escape), -mixture.price[0])
         action = _best_action(h, weights, contexts)
         if weights @ action <= (weights @ found).max() + ENOUGH:
             break
         found = np.concatenate([found, action[:, None]], axis=1)
-    shares = mixture.over_arms(found.shape[1])[0]
-    if shares[0] <= ENOUGH:
-        return mixture.price[0], np.zeros(m)
-    return np.zeros(m), np.maximum(found[1:, 1:] @ shares[1:] / max(1 - shares[0], ENOUGH), 0.0)
+    return found, mixture
+
+
+def _with_escape(found: Floats) -> Floats:
+    """Return the actions without their rewards, and one that meets every limit but costs 1: the least is played."""
+    escape = np.append(-1.0, np.full(len(found) - 1, -np.abs(found[1:]).max()))
+    return np.column_stack([np.concatenate([np.zeros((1, found.shape[1])), found[1:]]), escape])
+
+
+def _mixture(actions: Floats) -> Mixture:
+    return best_mixture(actions[None, 0], actions[None, 1:])
 
 
 def _extremes(m: int) -> Floats:
