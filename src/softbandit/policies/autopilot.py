@@ -10,7 +10,7 @@ what was observed. No theorem covers it, since all that a theorem takes as known
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -101,11 +101,15 @@ class Knowledge:
         return replace(self, posteriors=tuple(self._posterior(i) for i in range(len(self.models))))
 
     def _posterior(self, i: int) -> PivotPosterior:
+        """Return that of one output: the rounds learned from by arm, the later ones in order, as they came."""
         units, effects, _ = self.models[i]
         y, posterior = units.inside(self.Y[:, i]), PivotPosterior.prior(effects, self.policy.arms)
-        for arm in np.unique(self.where):
-            values = y[self.where == arm]
+        where = self.where[: self.fitted]
+        for arm in np.unique(where):
+            values = y[: self.fitted][where == arm]
             posterior = posterior.observe(int(arm), float(values.mean()), len(values))
+        for arm, value in zip(self.where[self.fitted :], y[self.fitted :], strict=True):
+            posterior = posterior.observe(int(arm), float(value))
         return posterior
 
     def by_point(self, i: int) -> Repeats:
@@ -130,14 +134,7 @@ class Knowledge:
         """The candidates of the next round, their estimates, and the prices."""
         t = len(self.X)
         where, points, moments = self._candidates()
-        share = 1.0 if self.policy.horizon is None else max(LEAST_OPTIMISM, 1 - t / self.policy.horizon)
-        k = self.policy.optimism * math.sqrt(share)
-        signs = [1.0] + [-1.0] * (self.Y.shape[1] - 1)
-        f, *g = (
-            model.units.outside(mean + sign * k * np.sqrt(variance), model.effects.noise)
-            for sign, model, (mean, variance) in zip(signs, self.models, moments, strict=True)
-        )
-        costs = np.array(g).reshape(-1, len(f))
+        f, costs = self._optimistic(moments)
         contexts = None if self.policy.context is None else self.policy.context[where]
         prices = limit_prices(f, costs, contexts)
         s_f, s_g = self.spreads[0], self.spreads[1:]
@@ -145,9 +142,30 @@ class Knowledge:
         owed = PRICE_GAIN * s_f / s_g**2 * self.debt / math.sqrt(max(rounds, t))
         return Outlook(where, points, f, costs, prices, np.maximum(prices.phi + owed, 0.0))
 
-    def acquisition(self) -> Floats:
-        """Return what is maximised over the candidates: if no mixture meets the limits, minus the violation."""
+    def outlook_among(self, offered: Ints) -> Outlook:
+        """Return the outlook for a round that offers some of the arms, at the same prices."""
         o = self.outlook
+        if self.posteriors:
+            return Outlook(offered, o.points[offered], o.f[offered], o.g[:, offered], o.prices, o.phi)
+        drawn = np.random.default_rng([len(self.X), 2]).permutation(offered)[:CANDIDATES]
+        arms = np.union1d(np.intersect1d(o.where, offered), drawn)
+        points = self.policy.arms[arms]
+        f, costs = self._optimistic([(v[-len(arms) :] for v in fit.moments(points)) for fit in self.fits])
+        return Outlook(arms, points, f, costs, o.prices, o.phi)
+
+    def _optimistic(self, moments: Iterable[Iterable[Floats]]) -> tuple[Floats, Floats]:
+        """Return f_t (c,) and g_t (m, c), from mean and variance of each output in its own units."""
+        t, T = len(self.X), self.policy.horizon
+        k = self.policy.optimism * math.sqrt(1.0 if T is None else max(LEAST_OPTIMISM, 1 - t / T))
+        signs = [1.0] + [-1.0] * (self.Y.shape[1] - 1)
+        f, *g = (
+            model.units.outside(mean + sign * k * np.sqrt(variance), model.effects.noise)
+            for sign, model, (mean, variance) in zip(signs, self.models, moments, strict=True)
+        )
+        return f, np.array(g).reshape(-1, len(f))
+
+    def acquisition(self, o: Outlook) -> Floats:
+        """Return what is maximised over the candidates: if no mixture meets the limits, minus the violation."""
         if o.prices.feasible:
             return np.asarray(o.f - o.phi @ o.g)
         s = self.spreads
@@ -158,12 +176,17 @@ class Knowledge:
         if self.posteriors:
             moments = [(p.mean, p.variance) for p in self.posteriors]
             return np.arange(len(self.policy.arms)), self.policy.arms, moments
-        data = [Repeats.of(self.X, m.units.inside(self.Y[:, i])) for i, m in enumerate(self.models)]
-        fits = [PointPosterior.of(model.effects, d) for model, d in zip(self.models, data, strict=True)]
-        first = np.unique(data[0].place, return_index=True)[1]  # the round in which each point was first observed
+        data = self.fits[0].data
+        first = np.unique(data.place, return_index=True)[1]  # the round in which each point was first observed
         where, points = self.policy.candidates(self.X[self._promising()], len(self.X))
-        moments = [fit.moments(points) for fit in fits]
-        return np.append(self.where[first], where), np.concatenate([data[0].points, points]), moments
+        moments = [fit.moments(points) for fit in self.fits]
+        return np.append(self.where[first], where), np.concatenate([data.points, points]), moments
+
+    @cached_property
+    def fits(self) -> tuple[PointPosterior, ...]:
+        """The posterior of each output, in its own units."""
+        data = (Repeats.of(self.X, m.units.inside(self.Y[:, i])) for i, m in enumerate(self.models))
+        return tuple(PointPosterior.of(model.effects, d) for model, d in zip(self.models, data, strict=True))
 
     def _promising(self) -> Ints:
         """Return rounds at which the best of the observed points were played, by their means and the limits' prices."""
@@ -266,9 +289,9 @@ class Autopilot(Steps):
         if not known.models:
             where, x = self._far_away(known.X, uniform, among)
             return Choice(self._as_choice(where, x), np.zeros(1), np.zeros((1, self.constraints)))
-        o, z = known.outlook, known.acquisition()
-        allowed = z if among is None else np.where(among[o.where], z, -np.inf)
-        best = np.flatnonzero(allowed >= allowed.max() - 1e-12 * np.abs(z).max())
+        o = known.outlook if among is None else known.outlook_among(np.flatnonzero(among))
+        z = known.acquisition(o)
+        best = np.flatnonzero(z >= z.max() - 1e-12 * np.abs(z).max())
         i = int(best[int(uniform[-1] * len(best))])
         return Choice(self._as_choice(int(o.where[i]), o.points[i]), o.f[i : i + 1], o.g[:, i][None])
 
@@ -344,8 +367,7 @@ class Autopilot(Steps):
             if points is None and known.posteriors:
                 mean, variance = known.posteriors[i].mean, known.posteriors[i].variance
             else:
-                data = Repeats.of(known.X, units.inside(known.Y[:, i]))
-                mean, variance = (v[len(data.points) :] for v in PointPosterior.of(effects, data).moments(X))
+                mean, variance = (v[-len(X) :] for v in known.fits[i].moments(X))
             pairs.append(units.moments(mean, variance, effects.noise))
         means, deviations = zip(*pairs, strict=True)
         return np.array(means), np.array(deviations)
