@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike
 from softbandit import validation
 from softbandit.backend import ArmMask, DrawCount, Draws, Floats, Ints, PerCost, PerTrial
 from softbandit.domains import FINITE_LIMIT, Domain, Space
-from softbandit.errors import ArgumentError, Description
+from softbandit.errors import ArgumentError, Description, FeedbackError
 from softbandit.gp import Kernel, Matern, PivotPosterior, PointEffects, PointPosterior, Repeats, learn
 from softbandit.policies.base import About, Choice, State, Steps
 from softbandit.policies.output_units import Units
@@ -33,6 +33,7 @@ CANDIDATES = 512  # drawn in a round from what is too large to be looked at as a
 CENTRES, COPIES = 4, 48  # promising points, and the candidates near each
 RADII = (0.1, 0.03, 0.01)  # of these, relative to the domain's width
 PRICE_GAIN = 1.0  # of the debt
+LARGEST = 1e150  # observation: squares of larger ones overflow
 LEAST_OPTIMISM = 0.2  # as a share, at the end of the horizon
 
 
@@ -119,8 +120,7 @@ class Knowledge:
     @cached_property
     def spreads(self) -> Floats:
         """The spread of each output over the observed points, (1 + m,)."""
-        spreads = np.array([self.by_point(i).means.std() for i in range(self.Y.shape[1])])
-        return np.where(spreads > 0, spreads, 1.0)
+        return np.array([Units.of(self.by_point(i).means).spread for i in range(self.Y.shape[1])])
 
     @property
     def debt(self) -> Floats:
@@ -139,7 +139,7 @@ class Knowledge:
         prices = limit_prices(f, costs, contexts)
         s_f, s_g = self.spreads[0], self.spreads[1:]
         rounds = self.policy.horizon or t
-        owed = PRICE_GAIN * s_f / s_g**2 * self.debt / math.sqrt(max(rounds, t))
+        owed = PRICE_GAIN * (s_f / s_g) * (self.debt / s_g) / math.sqrt(max(rounds, t))
         return Outlook(where, points, f, costs, prices, np.maximum(prices.phi + owed, 0.0))
 
     def outlook_among(self, offered: Ints) -> Outlook:
@@ -297,6 +297,9 @@ class Autopilot(Steps):
 
     def update(self, state: State, choice: Choice, reward: PerTrial, cost: PerCost) -> State:
         Y = np.concatenate([reward[:, None], cost], axis=1)
+        if np.abs(Y).max() > LARGEST:
+            got = Description(f"{np.abs(Y).max():.3g}")
+            raise FeedbackError.of("reward, cost", f"numbers of at most {LARGEST:g}", got, "Check the units.")
         per_trial = zip(state.posterior, choice.arm, Y, strict=True)
         known = tuple(k.observe(*self._as_point(arm), y) for k, arm, y in per_trial)
         dual = np.array([k.outlook.phi if k.models else np.zeros(self.constraints) for k in known])

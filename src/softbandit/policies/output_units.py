@@ -31,17 +31,18 @@ class Units:
     @classmethod
     def learned(cls, y: Floats, limited: bool) -> "Units":
         """Return units for values (k,) of different points; `limited`: zero is a limit, and stays in the middle."""
-        plain = cls._standard(y, 0.0, 0.0)
+        plain = cls.of(y)
         zero = 0.0 if limited else float(np.median(y))
         bends = {float(np.quantile(np.abs(y - zero), q)) for q in BENDS} - {0.0}
-        choices = {bend: cls._standard(y, zero, bend) for bend in sorted(bends)}
+        choices = {bend: cls.of(y, zero, bend) for bend in sorted(bends)}
         best = max(choices, key=lambda bend: choices[bend].log_likelihood(y), default=0.0)
         if not best or choices[best].log_likelihood(y) < plain.log_likelihood(y) + EVIDENCE:
             return plain
         return choices[best]
 
     @classmethod
-    def _standard(cls, y: Floats, zero: float, bend: float) -> "Units":
+    def of(cls, y: Floats, zero: float = 0.0, bend: float = 0.0) -> "Units":
+        """Return units in which the values have mean 0 and deviation 1; if all are equal, their size is the unit."""
         w = np.arcsinh((y - zero) / bend) if bend else y
         size = float(np.abs(w).max()) or 1.0
         share = float((w / size).std())  # squares of w itself may overflow, or be zero
