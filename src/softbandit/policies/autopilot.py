@@ -11,7 +11,7 @@ what was observed. No theorem covers it, since all that a theorem takes as known
 
 import math
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -257,6 +257,7 @@ class Autopilot(Steps):
     optimism: float = 1.5
     space: Domain | None = field(init=False, repr=False)
     context: Ints | None = field(init=False, repr=False)  # (n,): numbered from 0
+    given: dict[str, Any] = field(init=False, repr=False)  # the settings of a file: a small space is not its arms
 
     takes_spaces = True
     about = About(
@@ -389,6 +390,8 @@ class Autopilot(Steps):
             object.__setattr__(self, "kernel", Matern([1.0] * self.dimension))
         elif not isinstance(self.kernel, Kernel):
             raise ArgumentError.of("kernel", "a Kernel", self.kernel, "For example sb.Matern(0.3), or leave it out.")
+        given = {f.name: getattr(self, f.name) for f in fields(self) if f.init}
+        object.__setattr__(self, "given", given if space is None else given | {"arms": space})
 
     def _numbered_contexts(self) -> Ints | None:
         if self.contexts is None:
