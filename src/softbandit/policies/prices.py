@@ -10,7 +10,7 @@ import numpy as np
 from softbandit.backend import Floats, Ints
 
 MOST_STEPS = 100
-HIGHEST = 1000.0  # price, in units of the reward's spread per spread of a cost: beyond it a limit cannot be met
+HIGHEST = 1e6  # price, in units of the reward's spread per spread of a cost: beyond it a limit cannot be met
 ENOUGH = 1e-9  # an improvement, in units of the reward's spread, that counts as none
 
 
@@ -19,7 +19,7 @@ class Prices(NamedTuple):
 
     phi: Floats
     feasible: bool
-    violation: Floats  # (m,): of each limit, by a mixture of least total violation; 0 if feasible
+    violation: Floats  # (m,): of the mixture whose largest, in units of each cost's spread, is least; 0 if feasible
 
 
 def limit_prices(f: Floats, g: Floats, contexts: Ints | None = None) -> Prices:
@@ -82,16 +82,16 @@ def _several_prices(h: Floats, contexts: Ints | None) -> tuple[Floats, Floats]:
     phi = _solve(c=cost, A_ub=np.c_[-members, -h[1:].T], b_ub=-h[0], bounds=bounds)[K:]
     if phi.max() < HIGHEST * (1 - 1e-6):
         return np.maximum(phi, 0.0), np.zeros(m)
-    # Minimise sum_i v_i over mixtures pi that give each context the same weight, and v >= 0, with E_pi[g_i] <= v_i.
-    x = _solve(
-        c=np.concatenate([np.zeros(n), np.ones(m)]),
-        A_ub=np.c_[h[1:], -np.eye(m)],
+    # Minimise v over mixtures pi that give each context the same weight, with E_pi[g_i] <= v for every i.
+    *pi, v = _solve(
+        c=np.append(np.zeros(n), 1.0),
+        A_ub=np.c_[h[1:], -np.ones(m)],
         b_ub=np.zeros(m),
-        A_eq=np.c_[members.T, np.zeros((K, m))],
+        A_eq=np.c_[members.T, np.zeros(K)],
         b_eq=np.full(K, 1 / K),
+        bounds=[(0, None)] * n + [(None, None)],
     )
-    violation = np.where(x[n:] > ENOUGH, x[n:], 0.0)
-    return (np.maximum(phi, 0.0) if not violation.any() else np.zeros(m)), violation
+    return (np.maximum(phi, 0.0), np.zeros(m)) if v <= ENOUGH else (np.zeros(m), np.maximum(h[1:] @ np.array(pi), 0.0))
 
 
 def _solve(**program: object) -> Floats:
