@@ -36,7 +36,7 @@ def test_mean_and_variance_equal_the_dense_formula(own, kernel):
     mean, variance = posterior.moments(OTHERS)
     Z, places = np.concatenate([posterior.data.points, OTHERS]), np.r_[np.arange(k), 100 + np.arange(5)]
     expected = formulas.moments(the_model, POINTS[PLACES], posterior.data.place, Y, Z, places)
-    # The jitter adds 1e-9 of the variance to a diagonal of at least noise / 40, 2.5e-3: a relative 1e-6 at most.
+    # The jitter adds 1e-9 of the variance to a diagonal of at least noise / 40: 7e-9 / 2.5e-3, 3e-6.
     np.testing.assert_allclose(mean, expected[0], rtol=1e-5)
     np.testing.assert_allclose(variance, expected[1], rtol=1e-5)
 
