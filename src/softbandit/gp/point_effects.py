@@ -76,3 +76,11 @@ class PointPosterior:
         V = self.inverse @ cross
         variance = self.model.variance - np.einsum("tn,tn->n", V, V)
         return self.model.offset + self.whitened @ V, np.maximum(variance, 0.0)
+
+    def at(self, X: Floats) -> tuple[Floats, Floats]:
+        """Return mean and variance at points (n, d), of which any may have been observed: (n,) each."""
+        k = len(self.data.points)
+        place = {point.tobytes(): i for i, point in enumerate(self.data.points + 0.0)}  # -0.0 is 0.0
+        which = np.array([place.get(x.tobytes(), k + j) for j, x in enumerate(np.ascontiguousarray(X) + 0.0)])
+        mean, variance = self.moments(X)
+        return mean[which], variance[which]

@@ -10,7 +10,7 @@ what was observed. No theorem covers it, since all that a theorem takes as known
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -23,6 +23,8 @@ from softbandit.backend import ArmMask, DrawCount, Draws, Floats, Ints, PerCost,
 from softbandit.domains import FINITE_LIMIT, Domain, Space
 from softbandit.errors import ArgumentError, Description
 from softbandit.gp import Kernel, Matern, PivotPosterior, PointEffects, PointPosterior, Repeats, learn
+from softbandit.policies.autopilot_remarks import remarks
+from softbandit.policies.autopilot_words import learned_lines
 from softbandit.policies.base import About, Choice, State, Steps
 from softbandit.policies.output_units import Units
 from softbandit.policies.prices import Prices, limit_prices
@@ -45,6 +47,7 @@ class Outlook(NamedTuple):
     g: Floats  # (m, c)
     prices: Prices
     phi: Floats  # (m,)
+    moments: list[tuple[Floats, Floats]]  # mean and variance (c,) of each output, in its own units
 
 
 class OutputModel(NamedTuple):
@@ -64,6 +67,7 @@ class Knowledge:
     X: Floats  # (t, d)
     Y: Floats  # (t, 1 + m)
     fitted: int = 0
+    since: int = 0  # the round from which debts count: the last in which a limit was changed
     models: tuple[OutputModel, ...] = ()
     posteriors: tuple[PivotPosterior, ...] = ()  # if all arms are looked at
 
@@ -108,6 +112,11 @@ class Knowledge:
             posterior = posterior.observe(int(arm), float(values.mean()), len(values))
         return posterior
 
+    def with_limits_raised(self, by: Floats) -> "Knowledge":
+        """Return the knowledge for limits raised by (m,): every cost is lower by as much, and debts count anew."""
+        changed = replace(self, Y=self.Y - np.append(0.0, by), since=len(self.X))
+        return changed.learn() if self.models else changed
+
     def by_point(self, i: int) -> Repeats:
         """Return the observations of one output by point, in the user's units."""
         return Repeats.of(self.X, self.Y[:, i])
@@ -121,7 +130,7 @@ class Knowledge:
     @property
     def debt(self) -> Floats:
         """The total of each cost as measured, (m,)."""
-        return np.asarray(self.Y[:, 1:].sum(axis=0))
+        return np.asarray(self.Y[self.since :, 1:].sum(axis=0))
 
     # -- Deciding. --
 
@@ -143,7 +152,7 @@ class Knowledge:
         s_f, s_g = self.spreads[0], self.spreads[1:]
         rounds = self.policy.horizon or t
         owed = PRICE_GAIN * s_f / s_g**2 * self.debt / math.sqrt(max(rounds, t))
-        return Outlook(where, points, f, costs, prices, np.maximum(prices.phi + owed, 0.0))
+        return Outlook(where, points, f, costs, prices, np.maximum(prices.phi + owed, 0.0), moments)
 
     def acquisition(self) -> Floats:
         """Return what is maximised over the candidates: if no mixture meets the limits, minus the violation."""
@@ -158,12 +167,17 @@ class Knowledge:
         if self.posteriors:
             moments = [(p.mean, p.variance) for p in self.posteriors]
             return np.arange(len(self.policy.arms)), self.policy.arms, moments
-        data = [Repeats.of(self.X, m.units.inside(self.Y[:, i])) for i, m in enumerate(self.models)]
-        fits = [PointPosterior.of(model.effects, d) for model, d in zip(self.models, data, strict=True)]
-        first = np.unique(data[0].place, return_index=True)[1]  # the round in which each point was first observed
+        data = self.fits[0].data
+        first = np.unique(data.place, return_index=True)[1]  # the round in which each point was first observed
         where, points = self.policy.candidates(self.X[self._promising()], len(self.X))
-        moments = [fit.moments(points) for fit in fits]
-        return np.append(self.where[first], where), np.concatenate([data[0].points, points]), moments
+        moments = [fit.moments(points) for fit in self.fits]
+        return np.append(self.where[first], where), np.concatenate([data.points, points]), moments
+
+    @cached_property
+    def fits(self) -> list[PointPosterior]:
+        """The posterior of each output at any points, in its own units."""
+        per_output = zip(self.models, self.Y.T, strict=True)
+        return [PointPosterior.of(m.effects, Repeats.of(self.X, m.units.inside(y))) for m, y in per_output]
 
     def _promising(self) -> Ints:
         """Return rounds at which the best of the observed points were played, by their means and the limits' prices."""
@@ -178,19 +192,22 @@ class Knowledge:
 
     def arrays(self) -> Iterator[Any]:
         """Iterate over what a file must hold."""
-        yield from (self.where, self.X, self.Y, self.fitted)
+        yield from (self.where, self.X, self.Y, self.fitted, self.since)
         yield np.array([[*vars(m.units).values(), m.effects.offset, *m.theta] for m in self.models])
 
     def refilled(self, values: Iterator[Any]) -> "Knowledge":
         """Return the knowledge in a file: nothing is learned again."""
-        where, X, Y, fitted, table = (next(values) for _ in range(5))
+        where, X, Y, fitted, since, table = (next(values) for _ in range(6))
         t = len(X)
         if X.shape != (t, self.X.shape[1]) or Y.shape != (t, self.Y.shape[1]) or where.shape != (t,):
             raise ValueError(f"expected {self.X.shape[1]} and {self.Y.shape[1]} columns, got {X.shape} and {Y.shape}")
-        if not (np.isfinite(X).all() and np.isfinite(Y).all() and np.isfinite(table).all() and 0 <= fitted <= t):
+        if not (np.isfinite(X).all() and np.isfinite(Y).all() and np.isfinite(table).all()):
             raise ValueError("NaN or infinity in the data")
+        if not (0 <= fitted <= t and 0 <= since <= t):
+            raise ValueError(f"expected rounds up to {t}, got {fitted} and {since}")
         models = tuple(self._model(row) for row in table)
-        return replace(self, where=where, X=X, Y=Y, fitted=int(fitted), models=models).with_posteriors()
+        told = replace(self, where=where, X=X, Y=Y, fitted=int(fitted), since=int(since))
+        return replace(told, models=models).with_posteriors()
 
     def _model(self, row: Floats) -> OutputModel:
         units, offset, theta = Units(*row[:4].tolist()), float(row[4]), row[5:]
@@ -275,9 +292,12 @@ class Autopilot(Steps):
     def update(self, state: State, choice: Choice, reward: PerTrial, cost: PerCost) -> State:
         Y = np.concatenate([reward[:, None], cost], axis=1)
         per_trial = zip(state.posterior, choice.arm, Y, strict=True)
-        known = tuple(k.observe(*self._as_point(arm), y) for k, arm, y in per_trial)
-        dual = np.array([k.outlook.phi if k.models else np.zeros(self.constraints) for k in known])
-        return State(state.round + 1, dual.reshape(state.dual.shape), known)
+        return self._state(state.round + 1, (k.observe(*self._as_point(arm), y) for k, arm, y in per_trial))
+
+    def _state(self, round: int, knowledge: Iterable[Knowledge]) -> State:
+        known, none = tuple(knowledge), np.zeros(self.constraints)
+        dual = np.array([k.outlook.phi if k.models else none for k in known])
+        return State(round, dual.reshape(len(known), self.constraints), known)
 
     # -- Where to look. --
 
@@ -329,6 +349,18 @@ class Autopilot(Steps):
 
     # -- For an agent. --
 
+    def __repr__(self) -> str:
+        return self.outline
+
+    def remarks(self, state: State) -> dict[str, str]:
+        return remarks(state.posterior[0])
+
+    def learned(self, state: State) -> list[str]:
+        return learned_lines(state.posterior[0])
+
+    def with_limits_raised(self, state: State, by: Floats) -> State:
+        return self._state(state.round, (known.with_limits_raised(by) for known in state.posterior))
+
     def usable(self, state: State) -> bool:
         return all(
             np.isfinite(k.outlook.f).all() and np.isfinite(k.outlook.phi).all() for k in state.posterior if k.models
@@ -344,8 +376,7 @@ class Autopilot(Steps):
             if points is None and known.posteriors:
                 mean, variance = known.posteriors[i].mean, known.posteriors[i].variance
             else:
-                data = Repeats.of(known.X, units.inside(known.Y[:, i]))
-                mean, variance = (v[len(data.points) :] for v in PointPosterior.of(effects, data).moments(X))
+                mean, variance = known.fits[i].at(X)
             pairs.append(units.moments(mean, variance, effects.noise))
         means, deviations = zip(*pairs, strict=True)
         return np.array(means), np.array(deviations)
