@@ -24,6 +24,8 @@ from softbandit.theory.recommendation_basis import policy_beliefs, run_beliefs
 from softbandit.theory.run_certificates import Ranges
 from softbandit.theory.run_model import observed_points
 
+AWAY = 20  # rounds without a remark after which it counts as gone, and is shown again if it returns
+
 
 @dataclass(frozen=True, eq=False)
 class Decision:
@@ -111,7 +113,7 @@ class Agent:
         self.seed = validation.whole("seed", seed, least=0, most=2**64 - 1)
         self._identity = secrets.randbits(63)  # not from the seed: agents with the same seed differ
         self._told: dict[int, None] = {}  # tickets, in the order of the record
-        self._remarked: set[str] = set()  # topics of the policy's remarks that hold now, and have been shown
+        self._remarked: dict[str, int] = {}  # the topics of the policy's remarks, and the last round of each
         self._record = Record(policy.arms, policy.constraints)
         self._begin(0)
 
@@ -169,7 +171,7 @@ class Agent:
     def tell(self, decision: Decision, reward: float, cost: float | Sequence[float] = ()) -> None:
         """Learn from a decision's reward and cost (one per constraint).
 
-        If the policy notices something, such as limits that cannot be met, a `PolicyWarning` says so, once until it
+        If the policy notices something, such as limits that cannot be met, a `PolicyWarning` says so: once, until it
         has gone away.
         """
         m = self.policy.constraints
@@ -191,9 +193,9 @@ class Agent:
         self._show_remarks()
 
     def _show_remarks(self) -> None:
-        remarks = self._stage.policy.remarks(self._state)
-        fresh = [text for topic, text in remarks.items() if topic not in self._remarked]
-        self._remarked = set(remarks)
+        remarks, now = self._stage.policy.remarks(self._state), self._round
+        fresh = [text for topic, text in remarks.items() if now - self._remarked.get(topic, -AWAY) >= AWAY]
+        self._remarked |= dict.fromkeys(remarks, now)
         for text in fresh:
             warnings.warn(text, PolicyWarning, stacklevel=3)
 
@@ -210,7 +212,7 @@ class Agent:
         agent._state = self._stage.policy.with_limits_raised(self._state, raised)
         if not self._stage.policy.usable(agent._state):
             raise ArgumentError.of("by", "numbers of a usable size", by, "Check the units.")
-        agent._told, agent._remarked = dict(self._told), set()
+        agent._told, agent._remarked = dict(self._told), {}
         agent._record = self._record.with_costs_lowered(raised)
         return agent
 

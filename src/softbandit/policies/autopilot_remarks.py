@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from softbandit.policies.autopilot import Knowledge
 
 FIRST = 20  # rounds before anything is said
-SURE = 3.0  # posterior standard deviations by which estimates are optimistic before a limit counts as out of reach
+SURE = 2.5  # posterior standard deviations by which estimates are optimistic before a limit counts as out of reach
 STUCK = 50  # rounds at one arm, at least, and a third of all
 BEYOND_NOISE = 2.0  # standard errors by which a mean cost is above its limit
 
