@@ -41,7 +41,7 @@ def policy_beliefs(policy: Policy, moments: Moments, observed: Floats | None) ->
 
 def _beliefs(policy: Policy, points: Floats, moments: Moments, covariance: Covariance) -> Beliefs:
     values = policy.space.values if isinstance(policy.space, Space) else None
-    return Beliefs(points, *moments(points), covariance, not policy.continuous, values)
+    return Beliefs(points, *moments(points), covariance, not policy.continuous, values, policy.context)
 
 
 def _candidates(policy: Policy, moments: Moments, observed: Floats | None) -> Floats:
