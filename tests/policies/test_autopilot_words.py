@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import softbandit as sb
+from softbandit.policies.autopilot_words import side
 
 SPACE = sb.Space(
     {
@@ -54,13 +55,18 @@ def test_the_heading_says_what_runs_and_for_how_long(tuned):
     assert str(tuned).splitlines()[0] == "Autopilot(space of 4 parameters, 2 limits, horizon 100), round 50"
 
 
-def test_means_limits_and_prices_are_those_of_the_record(tuned):
+def test_means_and_prices_are_those_of_the_record(tuned):
     assert f"mean {tuned.record.rewards.mean():.4g}," in line_of(tuned, "reward:")
     for i, (mean, price) in enumerate(zip(tuned.record.costs.mean(axis=0), tuned.dual, strict=True)):
-        side = "above" if mean > 0 else "within"
-        assert line_of(tuned, f"cost {i}:").startswith(
-            f"cost {i}: mean {mean:.4g}, {side} its limit of 0, price {price:.3g}, noise "
-        )
+        line = line_of(tuned, f"cost {i}:")
+        assert line.startswith(f"cost {i}: mean {mean:.4g}, ")
+        assert f"its limit of 0, price {price:.3g}, noise " in line
+
+
+@pytest.mark.parametrize(("mean", "words"), [(-0.1, "within"), (0.0, "within"), (0.19, "at"), (0.21, "above")])
+def test_a_mean_cost_is_at_its_limit_if_it_is_above_by_less_than_two_standard_errors(mean, words):
+    """100 rounds with noise 1: two standard errors are 0.2."""
+    assert side(np.full(100, mean), noise=1.0) == words
 
 
 def test_noise_is_in_the_units_of_its_output():

@@ -97,8 +97,27 @@ def test_with_contexts_each_keeps_one_arm_and_mixtures_weigh_them_equally():
     assert got.mixture.arms.tolist() == [0, 2, 3]
     np.testing.assert_allclose(got.mixture.weights, [0.5, 0.375, 0.125])
     assert got.mixture.reward == pytest.approx(1 + 0.375 + 0.375)
+    assert str(got).startswith("One point per context")
     with pytest.raises(sb.ArgumentError, match="expected one point, got 2, one per context"):
         _ = got.arm
+
+
+def test_autopilot_recommends_an_arm_for_each_of_its_contexts():
+    """Cost x - 0.3 in context 0 and x - 0.7 in context 1: 0.3 and 0.7 are the best of arms 0, 0.1, ..., 1."""
+    arms = np.array([[c, x] for c in range(2) for x in np.linspace(0, 1, 11)])
+    agent, rng = sb.Agent(sb.Autopilot(arms, contexts=arms[:, 0], horizon=80)), np.random.default_rng(0)
+    for t in range(80):
+        decision = agent.ask(among=np.flatnonzero(arms[:, 0] == t % 2))
+        c, x = decision.x
+        agent.tell(decision, x + 0.02 * rng.standard_normal(), x - (0.31, 0.71)[int(c)] + 0.02 * rng.standard_normal())
+    got = agent.recommend(probability=0.6)
+    assert got.single.x[:, 0].tolist() == [0, 1]
+    # Arms one step (0.1) below are feasible for certain; one above is not.
+    assert (np.abs(got.single.x[:, 1] - [0.3, 0.7]) < 0.11).all()
+    assert (got.single.x[:, 1] < [0.35, 0.75]).all()
+    labels = arms[got.mixture.arms, 0]
+    assert got.mixture.weights[labels == 0].sum() == pytest.approx(0.5)
+    assert got.mixture.reward == pytest.approx(0.51, abs=0.05)  # the mean of x that meets the limit on average
 
 
 def test_with_contexts_and_limits_out_of_reach_each_keeps_its_arm_of_the_least_cost():

@@ -33,12 +33,18 @@ def learned_lines(known: "Knowledge") -> list[str]:
 
 def _output(known: "Knowledge", i: int, name: str, model: "OutputModel") -> Iterator[str]:
     """Yield what was observed of an output, and what it depends on."""
-    y, noise = known.Y[known.since :, i], f"noise {_noise(known, i):.3g}"
+    y, noise = known.Y[known.since :, i], _noise(known, i)
     mean = f"mean {y.mean():.4g}" if len(y) else "no round since its limit was changed"
-    limit = [] if i == 0 or not len(y) else [f"{'above' if y.mean() > 0 else 'within'} its limit of 0"]
+    limit = [] if i == 0 or not len(y) else [f"{side(y, noise)} its limit of 0"]
     price = [] if i == 0 else [f"price {known.outlook.phi[i - 1]:.3g}"]
-    yield f"{name}: " + ", ".join([mean, *limit, *price, noise])
+    yield f"{name}: " + ", ".join([mean, *limit, *price, f"noise {noise:.3g}"])
     yield "  " + "; ".join([_dependence(known, model), *_shape(model)])
+
+
+def side(costs: Floats, noise: float) -> str:
+    """Return on which side of its limit a mean cost is; "at" if it is above by less than two standard errors."""
+    mean, error = float(costs.mean()), noise / math.sqrt(len(costs))
+    return "within" if mean <= 0 else "at" if mean <= 2 * error else "above"
 
 
 def _noise(known: "Knowledge", i: int) -> float:
@@ -91,7 +97,12 @@ def _moves(known: "Knowledge") -> tuple[Floats, dict[str, tuple[slice, Floats]]]
 
 
 def _best(known: "Knowledge") -> Iterator[str]:
-    """Yield the best observed point by the posterior means: of those within the limits, the largest reward."""
+    """Yield the best observed point by the posterior means: of those within the limits, the largest reward.
+
+    With contexts there is one for each, and too many to list.
+    """
+    if known.policy.context is not None:
+        return
     observed = np.unique(known.where) if known.posteriors else np.arange(len(np.unique(known.X, axis=0)))
     f, *g = (
         model.units.moments(mean[observed], variance[observed], model.effects.noise)[0]

@@ -89,7 +89,8 @@ class Recommendation:
         return self.single.feasible
 
     def __str__(self) -> str:
-        return f"One point\n{self.single}\nMixture\n{self.mixture}\nCautious mixture\n{self.cautious}"
+        one = "One point" if len(self.single.weights) == 1 else "One point per context"
+        return f"{one}\n{self.single}\nMixture\n{self.mixture}\nCautious mixture\n{self.cautious}"
 
 
 @dataclass(frozen=True, eq=False)
