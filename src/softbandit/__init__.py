@@ -1,7 +1,7 @@
 """softbandit: choose actions online so that reward is high while soft constraints hold over time."""
 
 from softbandit import baselines, data, problems, theory
-from softbandit.agent import Agent, Decision, HorizonWarning
+from softbandit.agent import Agent, Decision, HorizonWarning, PolicyWarning
 from softbandit.backend import DrawCount, Draws, namespace
 from softbandit.domains import Box, Categorical, Float, Integer, LogFloat, Space
 from softbandit.errors import (
@@ -75,6 +75,7 @@ __all__ = [
     "MissingExtraError",
     "MovedError",
     "OfflineError",
+    "PolicyWarning",
     "Practical",
     "RandUCB",
     "SafeSeedError",

@@ -1,5 +1,6 @@
 """The live agent: ask for a decision, tell what was observed, save and load."""
 
+import copy
 import itertools
 import secrets
 import warnings
@@ -21,6 +22,9 @@ from softbandit.theory.certificate_report import Certificate, certificate
 from softbandit.theory.recommendation import Recommendation, recommend
 from softbandit.theory.recommendation_basis import policy_beliefs, run_beliefs
 from softbandit.theory.run_certificates import Ranges
+from softbandit.theory.run_model import observed_points
+
+AWAY = 20  # rounds without a remark after which it counts as gone, and is shown again if it returns
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,6 +47,10 @@ class Decision:
 
 class HorizonWarning(UserWarning):
     """A policy runs past its horizon."""
+
+
+class PolicyWarning(UserWarning):
+    """A policy has noticed something that its user should know, such as limits that cannot be met."""
 
 
 class Posterior:
@@ -105,6 +113,7 @@ class Agent:
         self.seed = validation.whole("seed", seed, least=0, most=2**64 - 1)
         self._identity = secrets.randbits(63)  # not from the seed: agents with the same seed differ
         self._told: dict[int, None] = {}  # tickets, in the order of the record
+        self._remarked: dict[str, int] = {}  # the topics of the policy's remarks, and the last round of each
         self._record = Record(policy.arms, policy.constraints)
         self._begin(0)
 
@@ -160,7 +169,11 @@ class Agent:
         )
 
     def tell(self, decision: Decision, reward: float, cost: float | Sequence[float] = ()) -> None:
-        """Learn from a decision's reward and cost (one per constraint)."""
+        """Learn from a decision's reward and cost (one per constraint).
+
+        If the policy notices something, such as limits that cannot be met, a `PolicyWarning` says so: once, until it
+        has gone away.
+        """
         m = self.policy.constraints
         choice = self._choice(decision)
         r = np.array([validation.number("reward", reward, FeedbackError)])
@@ -177,6 +190,39 @@ class Agent:
         self._told[decision.ticket] = None
         if self._round >= self._stage.last:
             self._begin(self._round)
+        self._show_remarks()
+
+    def _show_remarks(self) -> None:
+        remarks, now = self._stage.policy.remarks(self._state), self._round
+        fresh = [text for topic, text in remarks.items() if now - self._remarked.get(topic, -AWAY) >= AWAY]
+        self._remarked |= dict.fromkeys(remarks, now)
+        for text in fresh:
+            warnings.warn(text, PolicyWarning, stacklevel=3)
+
+    def with_limits_raised(self, by: float | Sequence[float]) -> "Agent":
+        """Return an agent that goes on from here with other limits, and keeps what was learned.
+
+        `by` is one number per constraint, negative for a limit that is lowered: if it goes from 12 to 14, by = 2. Costs
+        that are told from now on are measured - 14, and those in the record become so. The new limits are kept on
+        average from now on: earlier debts are neither repaid nor passed on.
+        """
+        m = self.policy.constraints
+        raised = validation.numbers("by", by, m, single=m == 1)
+        agent = copy.copy(self)
+        agent._state = self._stage.policy.with_limits_raised(self._state, raised)
+        if not self._stage.policy.usable(agent._state):
+            raise ArgumentError.of("by", "numbers of a usable size", by, "Check the units.")
+        agent._told, agent._remarked = dict(self._told), {}
+        agent._record = self._record.with_costs_lowered(raised)
+        return agent
+
+    def __repr__(self) -> str:
+        return f"<Agent of {self.policy.outline}, round {self._round}, dual {_short(self._state.dual[0])}>"
+
+    def __str__(self) -> str:
+        heading = f"{self.policy.outline}, round {self._round}"
+        lines = self._stage.policy.learned(self._state)
+        return "\n".join([heading, *(lines or [f"dual {_short(self._state.dual[0])}"])])
 
     def certificate(self, confidence: float = 0.1, cost_range: Ranges = None) -> Certificate:
         """Return what is known now about the totals of the costs and the regret, with probability 1 - confidence.
@@ -204,7 +250,8 @@ class Agent:
         if beliefs is None:
             points = self.policy.continuous
             step, state = self._stage.policy, self._state
-            beliefs = policy_beliefs(self.policy, lambda X: step.moments(state, X if points else None))
+            observed = observed_points(self.policy, self._record.arms) if whole else None
+            beliefs = policy_beliefs(self.policy, lambda X: step.moments(state, X if points else None), observed)
         return recommend(beliefs, probability)
 
     def _check_played(self, what: str) -> None:
@@ -330,6 +377,10 @@ class Agent:
                 HorizonWarning,
                 stacklevel=3,
             )
+
+
+def _short(dual: Floats) -> str:
+    return ", ".join(f"{value:.4g}" for value in dual) or "none"
 
 
 def _factors(step: Steps) -> Sequence[Features]:

@@ -1,5 +1,6 @@
 """The record of an agent's rounds: what was played, and what was observed, in the order in which it was told."""
 
+import copy
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,13 @@ class Record:
     def append(self, arm: Floats, reward: Floats, cost: Floats, dual: Floats) -> None:
         """Add a round; each argument is flat."""
         self._table.append(np.concatenate([arm, reward, cost, dual]))
+
+    def with_costs_lowered(self, by: Floats) -> "Record":
+        """Return a record of the same rounds with each cost lower by (m,)."""
+        record, first = copy.copy(self), (self._dimension or 1) + 1
+        record._table = GrowingRows.from_matrix(self.rows)
+        record._table.buffer[: len(self), first : first + self._constraints] -= by
+        return record
 
     def __len__(self) -> int:
         return self._table.rows

@@ -217,6 +217,7 @@ HOSTILE = {
 }
 
 
+@pytest.mark.filterwarnings("ignore::softbandit.agent.PolicyWarning")  # it says what is wrong with them
 @pytest.mark.parametrize("case", HOSTILE)
 @pytest.mark.parametrize(("domain", "m"), [(ARMS, 1), (ARMS, 2), (BOX, 1)], ids=["arms", "two limits", "box"])
 def test_hostile_values_never_make_a_call_fail(case, domain, m, tmp_path):

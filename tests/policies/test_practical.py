@@ -10,6 +10,12 @@ PROBLEM = sb.problems.rkhs_on(sb.Box([0, 0], [1, 1]), seed=2)
 POLICY = sb.Practical(PROBLEM.arms, sb.SquaredExponential([1.0, 1.0]), horizon=40)
 
 
+def test_practical_warns_that_it_is_deprecated_and_names_what_to_use():
+    with pytest.warns(DeprecationWarning, match=r"Practical is deprecated; use sb.Autopilot\(space") as caught:
+        sb.Practical(PROBLEM.arms, sb.Matern(1.0), horizon=40)
+    assert caught[0].filename == __file__
+
+
 def test_a_trial_of_practical_is_the_same_alone_in_a_batch_and_live():
     batch = sb.simulate(POLICY, PROBLEM, trials=3, seed=4, rounds=20)
     alone = sb.simulate(POLICY, PROBLEM, trials=[2], seed=4, rounds=20)

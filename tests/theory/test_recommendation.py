@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from softbandit_tests import examples_of
@@ -51,12 +53,15 @@ def test_the_probability_of_a_mixture_uses_the_covariance_of_its_points():
     means, stds = [[0.0, 1.0], [-1.0, 2.5]], [[0.1, 0.1], [2.0, 2.0]]
     weights = np.array([0.8, 0.2])
     for correlation in (-0.9, 0.0, 0.7):
-        mixture = beliefs(means, stds, correlation).mixture(weights)
+        mixture = beliefs(means, stds, correlation).mixture(weights, 0.8)
         variance = 4 * (0.64 + 0.04 + 2 * 0.16 * correlation)
         rng = np.random.default_rng(0)
         draws = -0.3 + np.sqrt(variance) * rng.standard_normal(200_000)
         # The share of draws has a standard error of at most 0.5 / sqrt(200,000) = 0.0011.
         assert mixture.feasible == pytest.approx((draws <= 0).mean(), abs=0.005)
+        low, high = mixture.cost_interval
+        # A quantile's standard error is sqrt(0.1 * 0.9 / 200,000) over its density, 0.175 / std: 0.004 std.
+        np.testing.assert_allclose([low, high], np.quantile(draws, [0.1, 0.9]), atol=0.02 * np.sqrt(variance))
 
 
 def test_several_limits_are_met_together_with_the_product_of_their_probabilities():
@@ -68,6 +73,56 @@ def test_several_limits_are_met_together_with_the_product_of_their_probabilities
 def test_a_cost_that_is_known_is_feasible_or_not():
     assert recommend(beliefs([[1.0], [0.0]], [[1.0], [0.0]]), 0.9).feasible == 1
     assert recommend(beliefs([[1.0], [0.1]], [[1.0], [0.0]]), 0.9).feasible == 0
+
+
+def test_intervals_are_central_and_hold_with_the_probability_asked_for():
+    """The normal quantile of order 0.95 is 1.6449."""
+    got = recommend(beliefs([[5.0], [-1.0], [-2.0]], [[1.0], [0.1], [2.0]]), 0.9)
+    np.testing.assert_allclose(got.single.reward_interval, [5 - 1.6449, 5 + 1.6449], atol=1e-3)
+    np.testing.assert_allclose(got.single.cost_interval, [[-1.16449, -0.83551], [-5.2897, 1.2897]], atol=1e-3)
+    assert "reward 5 [3.355, 6.645], cost -1 [-1.164, -0.8355], -2 [-5.29, 1.29]" in str(got)
+
+
+def in_contexts(means, stds, contexts):
+    return replace(beliefs(means, stds), contexts=np.array(contexts))
+
+
+def test_with_contexts_each_keeps_one_arm_and_mixtures_weigh_them_equally():
+    """Costs are known. Context 0 must pay 1 in total; context 1 has slack: by hand, arm 3 half of its time."""
+    means = [[2.0, 0.0, 1.0, 3.0], [2.0, 1.0, -3.0, 1.0]]
+    got = recommend(in_contexts(means, [[0.1] * 4, [0.0] * 4], [0, 0, 1, 1]), 0.9)
+    assert got.single.arms.tolist() == [1, 2]  # no arm of context 0 meets its limit by itself: the lower cost
+    np.testing.assert_allclose(got.single.weights, [0.5, 0.5])
+    # Arm 0 and 2 always: cost (2 - 3) / 2 = -1/2, reward 3/2. Arm 3 in a share s of context 1 adds s (1 + 3) / 2 = 1/2.
+    assert got.mixture.arms.tolist() == [0, 2, 3]
+    np.testing.assert_allclose(got.mixture.weights, [0.5, 0.375, 0.125])
+    assert got.mixture.reward == pytest.approx(1 + 0.375 + 0.375)
+    assert str(got).startswith("One point per context")
+    with pytest.raises(sb.ArgumentError, match="expected one point, got 2, one per context"):
+        _ = got.arm
+
+
+def test_autopilot_recommends_an_arm_for_each_of_its_contexts():
+    """Cost x - 0.3 in context 0 and x - 0.7 in context 1: 0.3 and 0.7 are the best of arms 0, 0.1, ..., 1."""
+    arms = np.array([[c, x] for c in range(2) for x in np.linspace(0, 1, 11)])
+    agent, rng = sb.Agent(sb.Autopilot(arms, contexts=arms[:, 0], horizon=80)), np.random.default_rng(0)
+    for t in range(80):
+        decision = agent.ask(among=np.flatnonzero(arms[:, 0] == t % 2))
+        c, x = decision.x
+        agent.tell(decision, x + 0.02 * rng.standard_normal(), x - (0.31, 0.71)[int(c)] + 0.02 * rng.standard_normal())
+    got = agent.recommend(probability=0.6)
+    assert got.single.x[:, 0].tolist() == [0, 1]
+    # Arms one step (0.1) below are feasible for certain; one above is not.
+    assert (np.abs(got.single.x[:, 1] - [0.3, 0.7]) < 0.11).all()
+    assert (got.single.x[:, 1] < [0.35, 0.75]).all()
+    labels = arms[got.mixture.arms, 0]
+    assert got.mixture.weights[labels == 0].sum() == pytest.approx(0.5)
+    assert got.mixture.reward == pytest.approx(0.51, abs=0.05)  # the mean of x that meets the limit on average
+
+
+def test_with_contexts_and_limits_out_of_reach_each_keeps_its_arm_of_the_least_cost():
+    got = recommend(in_contexts([[2.0, 0.0, 1.0, 3.0], [2.0, 1.0, 5.0, 4.0]], [[0.1] * 4] * 2, [0, 0, 1, 1]), 0.9)
+    assert got.mixture.arms.tolist() == got.single.arms.tolist() == [1, 3]
 
 
 def test_without_constraints_the_best_mean_is_recommended():
@@ -113,15 +168,17 @@ def test_every_agent_recommends(name):
         assert len(mixture.weights) <= 1 + policy.constraints
 
 
-@pytest.mark.parametrize("kind", [sb.CKB, sb.Practical])
+@pytest.mark.parametrize("kind", [sb.CKB, sb.Practical, sb.Autopilot])
 def test_on_a_space_points_are_recommended_with_their_named_values(kind):
     """f = a and g = a - 0.6, without noise to speak of: the best is a = 0.6."""
     space = sb.Space({"a": sb.Float(0.0, 1.0), "b": sb.Float(0.0, 2.0)})
     if kind is sb.CKB:
         constants = {"reward_bound": 2, "cost_bound": 2, "noise": 0.01, "slater": 0.3, "width": "tight"}
         policy = sb.CKB(space, sb.SquaredExponential(0.5), horizon=40, **constants)
-    else:
+    elif kind is sb.Practical:
         policy = sb.Practical(space, sb.SquaredExponential([0.5, 0.5]), horizon=40)
+    else:
+        policy = sb.Autopilot(space, horizon=40)
     agent, rng = sb.Agent(policy), np.random.default_rng(0)
     for _ in range(40):
         decision = agent.ask()

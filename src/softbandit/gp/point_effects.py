@@ -83,3 +83,9 @@ class PointPosterior:
         pairs = [(place[x.tobytes()], j) for j, x in enumerate(points + 0.0) if x.tobytes() in place]
         i, j = np.array(pairs).T
         return i, j
+
+    def at(self, X: Floats) -> tuple[Floats, Floats]:
+        """Return mean and variance at points (n, d), of which any may have been observed: (n,) each."""
+        k = len(self.data.points)
+        mean, variance = self.moments(X)
+        return mean[k:], variance[k:]

@@ -23,6 +23,8 @@ from softbandit.backend import ArmMask, DrawCount, Draws, Floats, Ints, PerCost,
 from softbandit.domains import FINITE_LIMIT, Domain, Space
 from softbandit.errors import ArgumentError, Description, FeedbackError
 from softbandit.gp import Kernel, Matern, PivotPosterior, PointEffects, PointPosterior, Repeats, learn
+from softbandit.policies.autopilot_remarks import remarks
+from softbandit.policies.autopilot_words import learned_lines
 from softbandit.policies.base import About, Choice, State, Steps
 from softbandit.policies.output_units import Units
 from softbandit.policies.prices import Prices, limit_prices
@@ -58,6 +60,7 @@ class Outlook(NamedTuple):
     g: Floats  # (m, c)
     prices: Prices
     phi: Floats  # (m,)
+    moments: list[tuple[Floats, Floats]]  # mean and variance (c,) of each output, in its own units
 
 
 class OutputModel(NamedTuple):
@@ -77,6 +80,7 @@ class Knowledge:
     X: Floats  # (t, d)
     Y: Floats  # (t, 1 + m)
     fitted: int = 0
+    since: int = 0  # the round from which debts count: the last in which a limit was changed
     models: tuple[OutputModel, ...] = ()
     posteriors: tuple[PivotPosterior, ...] = ()  # if all arms are looked at
 
@@ -126,6 +130,11 @@ class Knowledge:
             posterior = posterior.observe(int(arm), float(value))
         return posterior
 
+    def with_limits_raised(self, by: Floats) -> "Knowledge":
+        """Return the knowledge for limits raised by (m,): every cost is lower by as much, and debts count anew."""
+        changed = replace(self, Y=self.Y - np.append(0.0, by), since=len(self.X))
+        return changed.learn() if self.models else changed
+
     def by_point(self, i: int) -> Repeats:
         """Return the observations of one output by point, in the user's units."""
         return Repeats.of(self.X, self.Y[:, i])
@@ -138,7 +147,7 @@ class Knowledge:
     @property
     def debt(self) -> Floats:
         """The total of each cost as measured, (m,)."""
-        return np.asarray(self.Y[:, 1:].sum(axis=0))
+        return np.asarray(self.Y[self.since :, 1:].sum(axis=0))
 
     # -- Deciding. --
 
@@ -153,18 +162,19 @@ class Knowledge:
         s_f, s_g = self.spreads[0], self.spreads[1:]
         rounds = self.policy.horizon or t
         owed = PRICE_GAIN * (s_f / s_g) * (self.debt / s_g) / math.sqrt(max(rounds, t))
-        return Outlook(where, points, f, costs, prices, np.maximum(prices.phi + owed, 0.0))
+        return Outlook(where, points, f, costs, prices, np.maximum(prices.phi + owed, 0.0), moments)
 
     def outlook_among(self, offered: Ints) -> Outlook:
         """Return the outlook for a round that offers some of the arms, at the same prices."""
         o = self.outlook
         if self.posteriors:
-            return Outlook(offered, o.points[offered], o.f[offered], o.g[:, offered], o.prices, o.phi)
+            moments = [(mean[offered], variance[offered]) for mean, variance in o.moments]
+            return Outlook(offered, o.points[offered], o.f[offered], o.g[:, offered], o.prices, o.phi, moments)
         drawn = np.random.default_rng([len(self.X), 2]).permutation(offered)[:CANDIDATES]
         arms = np.union1d(np.intersect1d(o.where, offered), drawn)
         points = self.policy.arms[arms]
-        f, costs = self._optimistic([(v[-len(arms) :] for v in fit.moments(points)) for fit in self.fits])
-        return Outlook(arms, points, f, costs, o.prices, o.phi)
+        moments = [fit.at(points) for fit in self.fits]
+        return Outlook(arms, points, *self._optimistic(moments), o.prices, o.phi, moments)
 
     def _optimistic(self, moments: Iterable[Iterable[Floats]]) -> tuple[Floats, Floats]:
         """Return f_t (c,) and g_t (m, c), from mean and variance of each output in its own units."""
@@ -215,19 +225,22 @@ class Knowledge:
 
     def arrays(self) -> Iterator[Any]:
         """Iterate over what a file must hold."""
-        yield from (self.where, self.X, self.Y, self.fitted)
+        yield from (self.where, self.X, self.Y, self.fitted, self.since)
         yield np.array([[*vars(m.units).values(), m.effects.offset, *m.theta] for m in self.models])
 
     def refilled(self, values: Iterator[Any]) -> "Knowledge":
         """Return the knowledge in a file: nothing is learned again."""
-        where, X, Y, fitted, table = (next(values) for _ in range(5))
+        where, X, Y, fitted, since, table = (next(values) for _ in range(6))
         t = len(X)
         if X.shape != (t, self.X.shape[1]) or Y.shape != (t, self.Y.shape[1]) or where.shape != (t,):
             raise ValueError(f"expected {self.X.shape[1]} and {self.Y.shape[1]} columns, got {X.shape} and {Y.shape}")
-        if not (np.isfinite(X).all() and np.isfinite(Y).all() and np.isfinite(table).all() and 0 <= fitted <= t):
+        if not (np.isfinite(X).all() and np.isfinite(Y).all() and np.isfinite(table).all()):
             raise ValueError("NaN or infinity in the data")
+        if not (0 <= fitted <= t and 0 <= since <= t):
+            raise ValueError(f"expected rounds up to {t}, got {fitted} and {since}")
         models = tuple(self._model(row) for row in table)
-        return replace(self, where=where, X=X, Y=Y, fitted=int(fitted), models=models).with_posteriors()
+        told = replace(self, where=where, X=X, Y=Y, fitted=int(fitted), since=int(since))
+        return replace(told, models=models).with_posteriors()
 
     def _model(self, row: Floats) -> OutputModel:
         units, offset, theta = Units(*row[:4].tolist()), float(row[4]), row[5:]
@@ -316,9 +329,12 @@ class Autopilot(Steps):
             got = Description(f"{np.abs(Y).max():.3g}")
             raise FeedbackError.of("reward, cost", f"numbers of at most {LARGEST:g}", got, "Check the units.")
         per_trial = zip(state.posterior, choice.arm, Y, strict=True)
-        known = tuple(k.observe(*self._as_point(arm), y) for k, arm, y in per_trial)
-        dual = np.array([k.outlook.phi if k.models else np.zeros(self.constraints) for k in known])
-        return State(state.round + 1, dual.reshape(state.dual.shape), known)
+        return self._state(state.round + 1, (k.observe(*self._as_point(arm), y) for k, arm, y in per_trial))
+
+    def _state(self, round: int, knowledge: Iterable[Knowledge]) -> State:
+        known, none = tuple(knowledge), np.zeros(self.constraints)
+        dual = np.array([k.outlook.phi if k.models else none for k in known])
+        return State(round, dual.reshape(len(known), self.constraints), known)
 
     # -- Where to look. --
 
@@ -370,6 +386,18 @@ class Autopilot(Steps):
 
     # -- For an agent. --
 
+    def __repr__(self) -> str:
+        return self.outline
+
+    def remarks(self, state: State) -> dict[str, str]:
+        return remarks(state.posterior[0])
+
+    def learned(self, state: State) -> list[str]:
+        return learned_lines(state.posterior[0])
+
+    def with_limits_raised(self, state: State, by: Floats) -> State:
+        return self._state(state.round, (known.with_limits_raised(by) for known in state.posterior))
+
     def usable(self, state: State) -> bool:
         return all(
             np.isfinite(k.outlook.f).all() and np.isfinite(k.outlook.phi).all() for k in state.posterior if k.models
@@ -385,7 +413,7 @@ class Autopilot(Steps):
             if points is None and known.posteriors:
                 mean, variance = known.posteriors[i].mean, known.posteriors[i].variance
             else:
-                mean, variance = (v[-len(X) :] for v in known.fits[i].moments(X))
+                mean, variance = known.fits[i].at(X)
             pairs.append(units.moments(mean, variance, effects.noise))
         means, deviations = zip(*pairs, strict=True)
         return np.array(means), np.array(deviations)

@@ -14,12 +14,22 @@ import numpy as np
 
 from softbandit import validation
 from softbandit.backend.random import DrawCount, Draws
-from softbandit.backend.shapes import ArmIndex, ArmMask, Bools, Floats, OutputsPerArm, PerArm, PerCost, PerTrial
+from softbandit.backend.shapes import (
+    ArmIndex,
+    ArmMask,
+    Bools,
+    Floats,
+    Ints,
+    OutputsPerArm,
+    PerArm,
+    PerCost,
+    PerTrial,
+)
 from softbandit.backend.ties import best_arm
 from softbandit.backend.traced_fields import HostOnly, Traced
 from softbandit.backend.vocabulary import at_arm, namespace, restrict
 from softbandit.domains import FINITE_LIMIT, Domain, Space
-from softbandit.errors import ArgumentError, SoftbanditError
+from softbandit.errors import ArgumentError, Description, SoftbanditError
 from softbandit.model import FiniteModel, ModelSettings, build_model, norm_bounds
 
 if TYPE_CHECKING:
@@ -74,6 +84,7 @@ class Policy(ABC):
     takes_spaces: ClassVar[bool] = False  # it can search a continuous domain
     arms: Any  # (n, d), or a continuous domain
     space: Domain | None  # the domain that was given in place of arms; a small one becomes arms
+    context: Ints | None = None  # (n,): the context of each arm, numbered from 0, if the policy knows them
     constraints: int
     horizon: int | None
 
@@ -81,6 +92,21 @@ class Policy(ABC):
     def continuous(self) -> bool:
         """Whether it searches a domain, rather than choosing among arms."""
         return isinstance(self.arms, Domain)
+
+    @property
+    def outline(self) -> str:
+        """The policy in a few words, such as "CKB(30 arms in 1 dimension, 1 limit, horizon 500)"."""
+        m, limit = self.constraints, "limit" if self.constraints == 1 else "limits"
+        horizon = "no horizon" if self.horizon is None else f"horizon {self.horizon}"
+        return f"{type(self).__name__}({self._place}, {m or 'no'} {limit}, {horizon})"
+
+    @property
+    def _place(self) -> str:
+        """What it chooses from, in words."""
+        if self.continuous and isinstance(self.space, Space):
+            return f"space of {len(self.space.parts)} parameters"
+        what, d = ("box", self.arms.dimension) if self.continuous else (f"{len(self.arms):,} arms", self.arms.shape[1])
+        return f"{what} in {d} dimension{'s' if d > 1 else ''}"
 
     @abstractmethod
     def stage(self, round: int) -> Stage:
@@ -131,6 +157,19 @@ class Steps(Policy):
     def batched(self) -> bool:
         """Whether the steps are array operations on all trials at once, which an engine can compile."""
         return False
+
+    def remarks(self, state: State) -> dict[str, str]:
+        """Return what the user of an agent should know now, by topic. An agent shows each until it has gone away."""
+        return {}
+
+    def learned(self, state: State) -> list[str]:
+        """Return lines of text for `print(agent)`: what was learned."""
+        return []
+
+    def with_limits_raised(self, state: State, by: Floats) -> State:
+        """Return the state with every limit raised by (m,), and what was learned kept."""
+        expected = "one that goes on with other limits, such as sb.Autopilot"
+        raise ArgumentError.of("policy", expected, Description(self.outline), "Start a new agent.")
 
     def refuted(self, state: State) -> Bools | None:
         """Return the trials (b,) in which observations refute the policy's settings; None if it never does."""

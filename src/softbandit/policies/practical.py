@@ -4,6 +4,7 @@ Outside the theorem, which takes them as known; the ledger says so.
 """
 
 import math
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
@@ -104,6 +105,8 @@ class Knowledge:
 class Practical(Steps):
     """CKB on a space, with kernel, noise, bounds, widths and Slater margin learned from the data.
 
+    Deprecated, and removed in the next version: use `Autopilot`.
+
     The first rounds are uniformly random. Then each output gets a kernel of the given form, fitted
     by marginal likelihood (`fit`), and CKB is built on what follows: lambda = the noise's variance;
     B and G, the norms of the posterior means; the theory's width with them, times `width_scale`; and,
@@ -156,6 +159,8 @@ class Practical(Steps):
     )
 
     def __post_init__(self) -> None:
+        remedy = "use sb.Autopilot(space, horizon=...), which needs no kernel and keeps its limits better"
+        warnings.warn(f"Practical is deprecated; {remedy}.", DeprecationWarning, stacklevel=3)
         if not isinstance(self.space, Domain):
             raise ArgumentError.of("space", "a Box or a Space", self.space, "For example sb.Box([0, 0], [1, 1]).")
         d = self.space.dimension

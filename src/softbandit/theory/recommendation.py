@@ -9,8 +9,8 @@ import numpy as np
 from softbandit import validation
 from softbandit.backend import Bools, Floats, Ints, drop_single
 from softbandit.domains import Values
-from softbandit.errors import ArgumentError, InfeasibleError
-from softbandit.theory.optimum import largest_margin, randomized_optimum, single_arm
+from softbandit.errors import ArgumentError, Description, InfeasibleError
+from softbandit.theory.optimum import largest_margin, randomized_optimum
 
 NEGLIGIBLE = 1e-9  # weight in a mixture
 ROUNDING = 1e-12  # relative: a mean this small is zero
@@ -27,12 +27,15 @@ class Mixture:
     reward: float  # mean
     cost: float | Floats  # mean: a number with one constraint, else an array
     feasible: float  # probability that every limit is met
+    reward_interval: Floats  # (2,): it holds with the recommendation's probability, as does each cost's
+    cost_interval: Floats  # (2,) with one constraint, else (m, 2)
 
     def __str__(self) -> str:
-        costs = ", ".join(f"{cost:.4g}" for cost in np.atleast_1d(self.cost))
+        ends = np.reshape(self.cost_interval, (-1, 2))
+        costs = ", ".join(map(_with_interval, np.atleast_1d(self.cost), ends))
         limits = f", cost {costs}, feasible with probability {self.feasible:.2g}" if costs else ""
         lines = [f"  {weight:6.1%} {self._place(i)}" for i, weight in enumerate(self.weights)]
-        return "\n".join([f"  reward {self.reward:.4g}{limits}", *lines])
+        return "\n".join([f"  reward {_with_interval(self.reward, self.reward_interval)}{limits}", *lines])
 
     def _place(self, i: int) -> str:
         arm = "" if self.arms is None else f"arm {self.arms[i]}: "
@@ -43,7 +46,10 @@ class Mixture:
 
 @dataclass(frozen=True, eq=False)
 class Recommendation:
-    """The point to keep if it must be one, and mixtures, which may be better."""
+    """The point to keep if it must be one, and mixtures, which may be better.
+
+    With contexts every mixture gives each context the same weight, and `single` has one arm of each.
+    """
 
     single: Mixture  # of one point
     mixture: Mixture  # the best by the posterior means; often just at the limit, and feasible with probability 1/2
@@ -51,15 +57,24 @@ class Recommendation:
 
     @property
     def arm(self) -> int | None:
-        return None if self.single.arms is None else int(self.single.arms[0])
+        return None if self.single.arms is None else int(self.single.arms[self._only])
 
     @property
     def x(self) -> Floats:
-        return np.asarray(self.single.x[0])
+        return np.asarray(self.single.x[self._only])
 
     @property
     def values(self) -> Values | None:
-        return None if self.single.values is None else self.single.values[0]
+        return None if self.single.values is None else self.single.values[self._only]
+
+    @property
+    def _only(self) -> int:
+        """The place of the one point in `single`."""
+        count = len(self.single.weights)
+        if count > 1:
+            got = Description(f"{count}, one per context")
+            raise ArgumentError.of("recommendation", "one point", got, "Read single.arms, single.x or single.values.")
+        return 0
 
     @property
     def reward(self) -> float:
@@ -74,7 +89,8 @@ class Recommendation:
         return self.single.feasible
 
     def __str__(self) -> str:
-        return f"One point\n{self.single}\nMixture\n{self.mixture}\nCautious mixture\n{self.cautious}"
+        one = "One point" if len(self.single.weights) == 1 else "One point per context"
+        return f"{one}\n{self.single}\nMixture\n{self.mixture}\nCautious mixture\n{self.cautious}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,9 +103,12 @@ class Beliefs:
     covariance: Callable[[Ints], Floats]  # numbers of k points -> their covariance in each output, (1 + m, k, k)
     arms: bool  # the points are all arms, in order
     values: Callable[[Floats], Values] | None  # of a point in a Space
+    contexts: Ints | None = None  # (n,): of each point, numbered from 0; None without contexts
 
-    def mixture(self, weights: Floats) -> Mixture:
+    def mixture(self, weights: Floats, probability: float) -> Mixture:
         """Describe a mixture (n,). Outputs are independent in the posterior; points are not."""
+        from scipy.special import ndtri
+
         kept = np.where(weights > NEGLIGIBLE, weights, 0.0) / weights[weights > NEGLIGIBLE].sum()
         support = np.flatnonzero(kept)
         w, X = kept[support], self.points[support]
@@ -97,16 +116,20 @@ class Beliefs:
         mean = self.mean @ kept
         mean[np.abs(mean) < ROUNDING * np.abs(self.mean).max(axis=1)] = 0.0  # a mixture at the limit
         reward, *costs = mean
-        feasible = float(_chance(mean[1:], np.sqrt(np.maximum(variance[1:], 0.0))))
+        std = np.sqrt(np.maximum(variance, 0.0))
+        feasible = float(_chance(mean[1:], std[1:]))
+        intervals = mean[:, None] + ndtri((1 + probability) / 2) * std[:, None] * [-1, 1]  # normal
         values = None if self.values is None else [self.values(x) for x in X]
         cost: Any = drop_single(np.array(costs))
-        return Mixture(w, support if self.arms else None, X, values, float(reward), cost, feasible)
+        cost_interval = intervals[1] if len(costs) == 1 else intervals[1:]
+        arms = support if self.arms else None
+        return Mixture(w, arms, X, values, float(reward), cost, feasible, intervals[0], cost_interval)
 
 
 def recommend(beliefs: Beliefs, probability: float) -> Recommendation:
     """Return the point of the largest mean reward of those that meet every limit with that probability, and mixtures.
 
-    If no point does, it is the one of the largest probability.
+    If no point does, it is the one of the largest probability. With contexts, there is one for each.
     """
     from scipy.special import ndtri
 
@@ -116,14 +139,27 @@ def recommend(beliefs: Beliefs, probability: float) -> Recommendation:
     f, g, sigma = beliefs.mean[0], beliefs.mean[1:], beliefs.std[1:]
     chances = _chance(g, sigma)
     likely: Bools = chances >= p
-    best = int(np.where(likely, f, -np.inf).argmax() if likely.any() else chances.argmax())
+    # Those that are likely first, by their reward, then the others by their probability, and if that is equal by cost.
+    among_equals = np.where(likely, f, -g.max(axis=0, initial=-np.inf))
+    single = _best_of_each(beliefs.contexts, among_equals, np.where(likely, 1.0, chances))
     # A mixture meets limit i with probability q if it does at the costs' quantiles of order q, and all m with p.
     quantile = ndtri(1 - (1 - p) / max(len(g), 1))
     return Recommendation(
-        single=beliefs.mixture(single_arm(len(f), best)),
-        mixture=beliefs.mixture(_best_weights(f, g.T)),
-        cautious=beliefs.mixture(_best_weights(f, (g + quantile * sigma).T)),
+        single=beliefs.mixture(single, p),
+        mixture=beliefs.mixture(_best_weights(f, g.T, beliefs.contexts), p),
+        cautious=beliefs.mixture(_best_weights(f, (g + quantile * sigma).T, beliefs.contexts), p),
     )
+
+
+def _best_of_each(contexts: Ints | None, *keys: Floats) -> Floats:
+    """Return the mixture of the best point of each context: by the last key, then by those before."""
+    n = len(keys[0])
+    labels = np.zeros(n) if contexts is None else contexts
+    ascending = np.lexsort((-np.arange(n), *keys))  # the first of equals comes last
+    best = [int(ascending[labels[ascending] == label][-1]) for label in np.unique(labels)]
+    weights = np.zeros(n)
+    weights[best] = 1 / len(best)
+    return weights
 
 
 def _chance(mean: Floats, std: Floats) -> Floats:
@@ -134,11 +170,18 @@ def _chance(mean: Floats, std: Floats) -> Floats:
     return np.asarray(np.prod(ndtr(np.where(std > 0, -mean / np.where(std > 0, std, 1.0), known)), axis=0))
 
 
-def _best_weights(f: Floats, g: Floats) -> Floats:
+def _best_weights(f: Floats, g: Floats, contexts: Ints | None) -> Floats:
     """Return the optimal mixture (n,); if none is feasible, the one of the least excess."""
     if not g.shape[1]:
-        return single_arm(len(f), int(f.argmax()))
+        return _best_of_each(contexts, f)
     try:
-        return randomized_optimum(f, g).weights
+        return randomized_optimum(f, g, contexts).weights
     except InfeasibleError:
+        pass
+    if contexts is None:
         return largest_margin(g).weights
+    return _best_of_each(contexts, -g.max(axis=1))
+
+
+def _with_interval(mean: float, ends: Floats) -> str:
+    return f"{mean:.4g} [{ends[0]:.4g}, {ends[1]:.4g}]"

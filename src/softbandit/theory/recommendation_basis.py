@@ -29,19 +29,19 @@ def run_beliefs(policy: Policy, rounds: Rounds) -> Beliefs | None:
     return _beliefs(policy, points, posterior.moments, lambda support: posterior.covariance(points[support]))
 
 
-def policy_beliefs(policy: Policy, moments: Moments) -> Beliefs:
-    """Return the policy's own posterior, of which only the moments are known.
+def policy_beliefs(policy: Policy, moments: Moments, observed: Floats | None) -> Beliefs:
+    """Return the policy's own posterior, of which only the moments are known; `observed` are points (T, d) played.
 
     Costs at the points of a mixture then count as perfectly correlated, which is the most cautious assumption.
     """
-    points = _candidates(policy, moments, None)
+    points = _candidates(policy, moments, observed)
     std = moments(points)[1]
     return _beliefs(policy, points, moments, lambda support: std[:, support, None] * std[:, None, support])
 
 
 def _beliefs(policy: Policy, points: Floats, moments: Moments, covariance: Covariance) -> Beliefs:
     values = policy.space.values if isinstance(policy.space, Space) else None
-    return Beliefs(points, *moments(points), covariance, not policy.continuous, values)
+    return Beliefs(points, *moments(points), covariance, not policy.continuous, values, policy.context)
 
 
 def _candidates(policy: Policy, moments: Moments, observed: Floats | None) -> Floats:
