@@ -24,14 +24,14 @@ from softbandit.domains import parameters, spaces
 from softbandit.errors import Description, FileError
 from softbandit.gp import kernel, kernels
 from softbandit.model import explorations
-from softbandit.policies import StepPolicy, ckb, doubling, practical
+from softbandit.policies import StepPolicy, autopilot, ckb, doubling, practical
 
 FORMAT, VERSION = "softbandit agent", 3
 READABLE = (2, 3)  # files of version 2 have no record of the rounds
 
 CLASSES: dict[str, Callable[..., object]] = {
     name: value
-    for module in (kernel, kernels, explorations, parameters, spaces, ckb, doubling, practical, baselines)
+    for module in (kernel, kernels, explorations, parameters, spaces, autopilot, ckb, doubling, practical, baselines)
     for name, value in vars(module).items()
     if isinstance(value, type) and is_dataclass(value) and value.__module__.startswith(module.__name__)
 }
