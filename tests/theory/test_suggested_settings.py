@@ -33,15 +33,18 @@ def test_the_noise_is_within_30_percent(suggested):
 
 
 @pytest.mark.slow
-def test_norm_bounds_hold_for_the_true_functions_on_all_problems_and_are_at_most_three_times_the_norm(suggested):
+def test_95_percent_of_the_norm_bounds_hold_for_the_true_functions(suggested):
     """The true norm is that of the function on all arms, with the suggested kernel."""
-    for problem, s in suggested:
-        true = [
-            norm_on_arms(features(s["kernel"], problem.arms), problem.reward)[0],
-            norm_on_arms(features(s["cost_kernel"][0], problem.arms), problem.costs[:, 0])[0],
-        ]
-        ratios = np.array([s["reward_bound"], s["cost_bound"]]) / true
-        assert np.all((ratios >= 1) & (ratios <= 3))
+    ratios = np.array([ratio for problem, settings in suggested for ratio in bounds_over_norms(problem, settings)])
+    assert np.mean(ratios >= 1) >= 0.95
+    assert ratios.max() <= 3
+
+
+def bounds_over_norms(problem, settings):
+    """Return bound / true norm of the reward and of the cost."""
+    reward = norm_on_arms(features(settings["kernel"], problem.arms), problem.reward)[0]
+    cost = norm_on_arms(features(settings["cost_kernel"][0], problem.arms), problem.costs[:, 0])[0]
+    return settings["reward_bound"] / reward, settings["cost_bound"] / cost
 
 
 @pytest.mark.slow
@@ -97,7 +100,7 @@ def test_a_long_history_keeps_points_that_were_played_once():
 @pytest.mark.slow
 @pytest.mark.parametrize("constraints", [0, 1, 2])
 def test_ckb_with_suggested_settings_keeps_the_measured_limits(constraints):
-    """The price phi moves by cost / V, from 0: while it is below its cap rho, the total is at most V rho = G sqrt(T)."""
+    """The price starts at 0 and moves by cost / V: below its cap rho, the total is at most V rho = G sqrt(T)."""
     problem = sb.problems.rkhs(seed=5, constraints=max(constraints, 1))
     X, reward, cost = history_of(problem)
     settings = sb.suggest_settings((X, reward, cost[:, :constraints]))

@@ -17,7 +17,7 @@ from softbandit.theory.optimum import largest_margin
 
 MOST_ROUNDS = 250  # used: more take many seconds, and change little
 LEAST_ROUNDS = 10
-INFLATION = 1.5  # of the means' norms, which are at least 0.7 of the functions' on random functions (see the tests)
+INFLATION = 1.5  # of the means' norms, which are below the functions': docs/settings.md has how often that suffices
 CAUTION = 0.5  # the share of the margin shown by the means that is relied on
 
 
