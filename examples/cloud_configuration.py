@@ -13,7 +13,7 @@ LIMIT = 0.05
 CONFIGURATIONS = sb.problems.cloud_configurations()
 
 
-def run(seed=0, rounds=500):
+def run(seed=0, rounds=1000):
     """Return the trace of that many windows."""
     problem = sb.problems.cloud()
     return sb.simulate(sb.Autopilot(problem.arms, horizon=rounds), problem, seed=seed)
@@ -34,8 +34,8 @@ def main():
         "best single one within 5%": shares([np.where(late <= LIMIT, price, np.inf).argmin()]),
         "optimal mixture": optimum.weights,
         "Autopilot, windows 1 to 100": shares(chosen[:100]),
-        "Autopilot, windows 101 to 400": shares(chosen[100:400]),
-        "Autopilot, windows 401 to 500": shares(chosen[400:]),
+        "Autopilot, windows 101 to 800": shares(chosen[100:800]),
+        "Autopilot, windows 801 to 1,000": shares(chosen[800:]),
         "Autopilot, all": shares(chosen),
     }
     print(f"{f'{len(CONFIGURATIONS)} configurations':34}{'$ per hour':>10}{'late':>10}")
@@ -43,7 +43,7 @@ def main():
         print(f"{name:34}{weights @ price:10.3f}{weights @ late:10.1%}")
 
     print("\nshare of windows         replicas  cores  requests $ per hour      late")
-    for name, weights in (("optimum", optimum.weights), ("last 100", shares(chosen[400:]))):
+    for name, weights in (("optimum", optimum.weights), ("last 200", shares(chosen[800:]))):
         for arm in np.argsort(-weights)[:4]:
             if weights[arm] >= 0.05:
                 replicas, cores, requests = CONFIGURATIONS[arm]

@@ -18,7 +18,8 @@ import numpy as np
 import pytest
 
 ROOT = Path(__file__).parent.parent
-SEEDS = int(os.environ.get("SEEDS", "20"))  # a run takes about half a second
+SEEDS = int(os.environ.get("SEEDS", "20"))  # a run takes a third of a second
+SLOW = {"cloud_configuration"}  # two seconds: fewer seeds, all of which must then keep the limit
 NOISE = {
     "README": 1.0,  # ms
     "first_decisions": 0.05,
@@ -64,7 +65,8 @@ def test_every_example_is_checked_or_has_no_limit_to_keep():
 
 @pytest.mark.parametrize("example", NOISE)
 def test_the_limit_is_kept_on_95_percent_of_the_seeds(example):
-    outcomes = [kept(measured_costs(example, seed), NOISE[example]) for seed in range(SEEDS)]
+    seeds = range(SEEDS // 3 if example in SLOW else SEEDS)
+    outcomes = [kept(measured_costs(example, seed), NOISE[example]) for seed in seeds]
     assert np.mean(outcomes) >= 0.95, np.flatnonzero(~np.array(outcomes))
 
 
