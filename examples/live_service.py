@@ -29,7 +29,7 @@ def restarted(agent):
         return sb.Agent.load(Path(folder) / "service.npz")
 
 
-def run(seed=0, rounds=300, configurations=CONFIGURATIONS, limit=LIMIT):
+def run(seed=0, rounds=600, configurations=CONFIGURATIONS, limit=LIMIT):
     """Return the agent after that many intervals."""
     rng = np.random.default_rng(seed)
     agent = sb.Agent(sb.Autopilot(configurations, horizon=rounds), seed=seed)
@@ -49,7 +49,7 @@ def run(seed=0, rounds=300, configurations=CONFIGURATIONS, limit=LIMIT):
 def main():
     agent = run()
     money, slow = -agent.record.rewards, agent.record.costs[:, 0] + LIMIT
-    for name, part in (("first 50", slice(50)), ("last 100", slice(-100, None)), ("all 300", slice(None))):
+    for name, part in (("first 50", slice(50)), ("last 100", slice(-100, None)), ("all 600", slice(None))):
         print(f"{name:9} intervals: {money[part].mean():.2f} spent, {slow[part].mean():.1%} slow")
     print(f"The limit is {LIMIT:.0%}. To keep, if it must be one configuration:")
     keep = agent.recommend()

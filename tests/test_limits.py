@@ -75,5 +75,5 @@ def test_a_tight_limit_is_kept_among_configurations_most_of_which_are_hopeless()
     """A bad interval exceeds the limit by up to 0.95 and a good one pays back 0.05 at most: 300 intervals suffice."""
     configurations = np.array([[replicas, cpu] for replicas in range(1, 11) for cpu in (0.5, 1.0, 2.0, 4.0)])
     run = namespace_of("live_service")["run"]
-    costs = [run(seed, configurations=configurations, limit=0.05).record.costs[:, 0] for seed in range(3)]
+    costs = [run(seed, 300, configurations, 0.05).record.costs[:, 0] for seed in range(3)]
     assert all(kept(c, math.sqrt(0.05 * 0.95 / 200)) for c in costs)
