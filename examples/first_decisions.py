@@ -1,36 +1,41 @@
-"""A radio chooses its power: as much throughput as possible, within a limit on the average energy."""
+"""A radio chooses its power: as much throughput as possible, within a limit on the average energy.
+
+It knows the limit, and nothing about how throughput and energy depend on the power.
+"""
 
 import numpy as np
 
 import softbandit as sb
 
 BUDGET = 0.4  # average energy per round
-power = np.linspace(0, 1, 50)[:, None]
-rng = np.random.default_rng(0)
+POWER = np.linspace(0, 1, 50)[:, None]
 
-policy = sb.CKB(
-    power,
-    sb.SquaredExponential(0.3),
-    explore="rand",
-    reward_bound=3,
-    cost_bound=1.5,
-    noise=0.2,
-    horizon=1000,
-    slater=0.4,  # switching off saves the whole budget
-    width="tight",
-    dual_feedback="measured",
-)
-agent = sb.Agent(policy, seed=0)
 
-throughput, energy = [], []
-for _ in range(policy.horizon):
-    decision = agent.ask()
-    p = decision.x[0]
-    throughput.append(np.log2(1 + 7 * p) * rng.uniform(0.8, 1.2))  # fading
-    energy.append(p)
-    agent.tell(decision, reward=throughput[-1], cost=energy[-1] - BUDGET)
+def transmit(power, rng):
+    """Return the throughput in bits, which fading changes by up to 20%, and the energy as metered."""
+    return np.log2(1 + 7 * power) * rng.uniform(0.8, 1.2), power + rng.normal(0, 0.05)
 
-best, peak = np.log2(1 + 7 * BUDGET), np.log2(1 + 7)  # throughput is concave, so constant power is best
-print(f"throughput    {np.mean(throughput):.2f} bits per round; the budget allows {best:.2f}, full power {peak:.2f}")
-print(f"energy        {np.mean(energy):.3f} per round, with a budget of {BUDGET}")
-print(f"last 100      {np.mean(energy[-100:]):.3f} per round; the price of a unit of energy is now {agent.dual:.2f}")
+
+def run(seed=0, rounds=300):
+    """Return the agent after that many rounds."""
+    rng = np.random.default_rng(seed)
+    agent = sb.Agent(sb.Autopilot(POWER, horizon=rounds), seed=seed)
+    for _ in range(rounds):
+        decision = agent.ask()
+        throughput, energy = transmit(decision.x[0], rng)
+        agent.tell(decision, reward=throughput, cost=energy - BUDGET)
+    return agent
+
+
+def main():
+    agent = run()
+    throughput, energy = agent.record.rewards, agent.record.costs[:, 0] + BUDGET
+    best, peak = np.log2(1 + 7 * BUDGET), np.log2(1 + 7)  # throughput is concave, so constant power is best
+    print(f"throughput    {throughput.mean():.2f} bits per round; the budget allows {best:.2f}, full power {peak:.2f}")
+    print(f"energy        {energy.mean():.3f} per round, with a budget of {BUDGET}")
+    print(f"last 100      {throughput[-100:].mean():.2f} bits per round, for an energy of {energy[-100:].mean():.3f}")
+    print(f"price         a unit of energy is worth {agent.dual:.2f} bits now")
+
+
+if __name__ == "__main__":
+    main()

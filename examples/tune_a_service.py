@@ -1,12 +1,13 @@
 """Tune a service's settings while it runs: throughput is the reward, latency above 100 ms the cost.
 
-Neither the kernel nor any bound is known; `Practical` learns them from the measurements.
+A setting is a whole number, a number on a logarithmic scale, and a choice; units are those of the measurements.
 """
 
 import numpy as np
 
 import softbandit as sb
 
+LIMIT = 100  # milliseconds, on average
 SPACE = sb.Space(
     {
         "threads": sb.Integer(1, 32),
@@ -24,21 +25,24 @@ def measure(threads, batch, codec, rng):
     return throughput + 50 * rng.standard_normal(), latency + 3 * rng.standard_normal()
 
 
-def main():
-    rng = np.random.default_rng(0)
-    policy = sb.Practical(SPACE, sb.Matern([1.0] * SPACE.dimension), horizon=60)
-    agent = sb.Agent(policy, seed=1)
-    latencies, throughputs = [], []
-    for _ in range(60):
+def run(seed=0, rounds=60):
+    """Return the agent after that many rounds."""
+    rng = np.random.default_rng(seed)
+    agent = sb.Agent(sb.Autopilot(SPACE, horizon=rounds), seed=seed)
+    for _ in range(rounds):
         decision = agent.ask()
         throughput, latency = measure(**decision.values, rng=rng)
-        agent.tell(decision, reward=throughput, cost=latency - 100)
-        throughputs.append(throughput)
-        latencies.append(latency)
-    print(f"all rounds:      {np.mean(throughputs):6.0f} requests/s at {np.mean(latencies):4.0f} ms")
-    print(f"first 20 rounds: {np.mean(throughputs[:20]):6.0f} requests/s at {np.mean(latencies[:20]):4.0f} ms")
-    print(f"last 20 rounds:  {np.mean(throughputs[-20:]):6.0f} requests/s at {np.mean(latencies[-20:]):4.0f} ms")
-    print("last setting:", {key: v if isinstance(v, (int, str)) else round(v) for key, v in decision.values.items()})
+        agent.tell(decision, reward=throughput, cost=latency - LIMIT)
+    return agent
+
+
+def main():
+    agent = run()
+    throughput, latency = agent.record.rewards, agent.record.costs[:, 0] + LIMIT
+    for name, part in (("all rounds", slice(None)), ("first 20", slice(20)), ("last 20", slice(-20, None))):
+        print(f"{name:11} {throughput[part].mean():6.0f} requests/s at {latency[part].mean():4.0f} ms")
+    keep = agent.recommend()
+    print("to keep    ", {name: v if isinstance(v, (int, str)) else round(v) for name, v in keep.values.items()})
 
 
 if __name__ == "__main__":

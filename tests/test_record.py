@@ -17,10 +17,18 @@ def test_a_record_of_arms_returns_its_columns_in_order_as_it_grows():
     np.testing.assert_array_equal(record.dual, [[0.1, 0.2]] * 40)
 
 
+def test_a_record_of_arms_returns_the_features_of_those_played():
+    record = Record(np.array([[0.0, 1.0], [2.0, 3.0]]), constraints=0)
+    for arm in (1, 0, 1):
+        record.append(np.array([arm]), np.array([0.0]), np.empty(0), np.empty(0))
+    np.testing.assert_array_equal(record.points, [[2, 3], [0, 1], [2, 3]])
+
+
 def test_a_record_of_points_returns_their_coordinates():
     record = Record(sb.Box([0, 0], [1, 1]), constraints=0)
     record.append(np.array([0.25, 0.5]), np.array([3.0]), np.empty(0), np.empty(0))
     np.testing.assert_array_equal(record.arms, [[0.25, 0.5]])
+    np.testing.assert_array_equal(record.points, [[0.25, 0.5]])
     assert (record.rewards.tolist(), record.costs.shape, record.dual.shape) == ([3.0], (1, 0), (1, 0))
 
 

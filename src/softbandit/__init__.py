@@ -32,7 +32,7 @@ from softbandit.simulation.scores import score
 from softbandit.simulation.simulator import simulate
 from softbandit.simulation.sweeps import sweep
 from softbandit.simulation.trace import ComplaintWarning
-from softbandit.theory import randomized_optimum
+from softbandit.theory import randomized_optimum, suggest_settings
 
 __version__ = "0.1.0"
 
@@ -96,6 +96,7 @@ __all__ = [
     "randomized_optimum",
     "score",
     "simulate",
+    "suggest_settings",
     "sweep",
     "theory",
 ]

@@ -15,6 +15,7 @@ class Record:
     """One row per round: the arm or point, the reward, each cost, and the dual before the round's update."""
 
     def __init__(self, arms: Floats | Domain, constraints: int, rows: Floats | None = None) -> None:
+        self._arms = arms
         self._dimension = arms.dimension if isinstance(arms, Domain) else None
         self._constraints = constraints
         width = (self._dimension or 1) + 1 + 2 * constraints
@@ -50,6 +51,11 @@ class Record:
         if self._dimension is None:
             return self.rows[:, 0].astype(np.int64)
         return self.rows[:, : self._dimension]
+
+    @property
+    def points(self) -> Floats:
+        """The features of the arms, or the points: (T, d)."""
+        return self.arms if isinstance(self._arms, Domain) else self._arms[self.arms]
 
     @property
     def rewards(self) -> Floats:

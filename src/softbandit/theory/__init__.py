@@ -28,6 +28,7 @@ from softbandit.theory.policy_ledger import guarantees
 from softbandit.theory.recommendation import Mixture, Recommendation
 from softbandit.theory.run_bounds import Bounds
 from softbandit.theory.run_certificates import RunCertificates, certify_run
+from softbandit.theory.suggested_settings import suggest_settings
 
 __all__ = [
     "Bound",
@@ -69,6 +70,7 @@ __all__ = [
     "slater_condition",
     "spectral_gain",
     "sub_gaussian_radius",
+    "suggest_settings",
     "theorem_1",
     "theorem_2",
 ]

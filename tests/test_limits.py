@@ -1,0 +1,79 @@
+"""Limits are kept: by the README's program, and by every example that has a limit, over many seeds.
+
+    SEEDS=100 python -m pytest tests/test_limits.py
+
+A limit counts as kept if the mean of the costs, as measured, is at most 2 R / sqrt(T), with R the standard deviation of
+the noise of a cost at the limit: that is two standard deviations of the mean of T measurements.
+"""
+
+import contextlib
+import io
+import math
+import os
+import re
+import runpy
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).parent.parent
+SEEDS = int(os.environ.get("SEEDS", "20"))  # a run takes a third of a second
+SLOW = {"cloud_configuration"}  # two seconds: fewer seeds, all of which must then keep the limit
+NOISE = {
+    "README": 1.0,  # ms
+    "first_decisions": 0.05,
+    "live_service": math.sqrt(0.1 * 0.9 / 200),  # a share of 200 requests
+    "tune_a_service": 3.0,  # ms
+    "cloud_configuration": math.sqrt(0.05 * 0.95 / 500),
+}
+WITHOUT_A_LIMIT_TO_KEEP = {"certified_run", "own_exploration", "queue_subtlety"}  # they show CKB's widths and duals
+
+pytestmark = [pytest.mark.slow, pytest.mark.extra]
+
+
+def measured_costs(example, seed):
+    """Return the costs of one run."""
+    if example == "README":
+        return readme_costs(seed)
+    run = namespace_of(example)["run"](seed)
+    return np.ravel(getattr(run, "record", run).costs)
+
+
+def readme_costs(seed):
+    block = re.search(r"^```python\n(.*?)^```", (ROOT / "README.md").read_text(), re.DOTALL | re.MULTILINE)[1]
+    program, changes = re.subn(r"(seed=|default_rng\()0\)", rf"\g<1>{seed})", block)
+    assert changes == 2, "the README's program has one seed for the agent and one for the noise"
+    names = {}
+    with contextlib.redirect_stdout(io.StringIO()):
+        exec(program, names)
+    return np.ravel(names["agent"].record.costs)
+
+
+def namespace_of(example):
+    return runpy.run_path(str(ROOT / "examples" / f"{example}.py"))
+
+
+def kept(costs, noise):
+    return costs.mean() <= 2 * noise / math.sqrt(len(costs))
+
+
+def test_every_example_is_checked_or_has_no_limit_to_keep():
+    examples = {path.stem for path in (ROOT / "examples").glob("*.py")}
+    assert examples == (NOISE.keys() - {"README"}) | WITHOUT_A_LIMIT_TO_KEEP
+
+
+@pytest.mark.parametrize("example", NOISE)
+def test_the_limit_is_kept_on_95_percent_of_the_seeds(example):
+    seeds = range(SEEDS // 3 if example in SLOW else SEEDS)
+    outcomes = [kept(measured_costs(example, seed), NOISE[example]) for seed in seeds]
+    assert np.mean(outcomes) >= 0.95, np.flatnonzero(~np.array(outcomes))
+
+
+@pytest.mark.xfail(reason="the price of a debt is in units of all costs observed, which hopeless configurations raise")
+def test_a_tight_limit_is_kept_among_configurations_most_of_which_are_hopeless():
+    """A bad interval exceeds the limit by up to 0.95 and a good one pays back 0.05 at most: 300 intervals suffice."""
+    configurations = np.array([[replicas, cpu] for replicas in range(1, 11) for cpu in (0.5, 1.0, 2.0, 4.0)])
+    run = namespace_of("live_service")["run"]
+    costs = [run(seed, 300, configurations, 0.05).record.costs[:, 0] for seed in range(3)]
+    assert all(kept(c, math.sqrt(0.05 * 0.95 / 200)) for c in costs)
