@@ -212,6 +212,10 @@ class Knowledge:
             raise ValueError(f"expected {self.X.shape[1]} and {self.Y.shape[1]} columns, got {X.shape} and {Y.shape}")
         if not (np.isfinite(X).all() and np.isfinite(Y).all() and np.isfinite(table).all() and 0 <= fitted <= t):
             raise ValueError("NaN or infinity in the data")
+        if not np.isin(where, [-1] if self.policy.continuous else np.arange(len(self.policy.arms))).all():
+            raise ValueError("an arm that there is not")
+        if len(table) != (self.Y.shape[1] if fitted else 0):
+            raise ValueError(f"expected a model of each output, got {len(table)}")
         models = tuple(self._model(row) for row in table)
         return replace(self, where=where, X=X, Y=Y, fitted=int(fitted), models=models).with_posteriors()
 
