@@ -7,6 +7,7 @@ import pytest
 
 import softbandit as sb
 from softbandit.policies import autopilot
+from softbandit.policies.prices import Prices
 
 ARMS = np.random.default_rng(0).random((40, 2))
 BOX = sb.Box([0, 0], [1, 1])
@@ -166,6 +167,27 @@ def test_a_loaded_agent_continues_to_the_bit_without_learning_again(domain, roun
         np.testing.assert_array_equal(agent.dual, loaded.dual)
 
 
+@pytest.mark.parametrize(
+    ("entry", "change"),
+    [
+        ("state2", lambda where: where + 40),  # no such arms
+        ("state3", lambda X: X[:-1]),
+        ("state4", lambda Y: Y * np.nan),
+        ("state5", lambda fitted: fitted + 100),
+        ("state6", lambda models: models[:1]),
+        ("state6", lambda models: models[:, :-1]),
+    ],
+)
+def test_a_damaged_file_is_refused(entry, change, tmp_path):
+    agent, _ = play(sb.Autopilot(ARMS, horizon=40), 10)
+    agent.save(tmp_path / "run.npz")
+    with np.load(tmp_path / "run.npz") as archive:
+        arrays = dict(archive)
+    np.savez(tmp_path / "run.npz", **arrays | {entry: change(arrays[entry])})
+    with pytest.raises(sb.FileError, match="damaged or foreign"):
+        sb.Agent.load(tmp_path / "run.npz")
+
+
 def test_late_feedback_in_another_order_gives_the_same_model():
     """Learned from the same rounds, in another order: sums and a search differ by rounding."""
     ends = []
@@ -273,6 +295,14 @@ def test_measured_debts_are_repaid(horizon):
     """
     means = [play(sb.Autopilot(ARMS, horizon=horizon), 150, seed=seed)[0].record.costs.mean() for seed in range(20)]
     assert np.abs(means).max() < debt_allowed(150)  # 0.027
+
+
+def test_debts_are_repaid_even_if_the_model_takes_the_limit_for_free(monkeypatch):
+    """The prices of the model are 0 in every round, so that only what was measured counts."""
+    free = Prices(np.zeros(1), True, np.zeros(1))
+    monkeypatch.setattr(autopilot, "limit_prices", lambda *arguments: free)
+    means = [play(sb.Autopilot(ARMS, horizon=150), 150, seed=seed)[0].record.costs.mean() for seed in range(5)]
+    assert max(means) < debt_allowed(150)
 
 
 def test_a_limit_that_binds_is_used_up():

@@ -47,14 +47,14 @@ def test_with_contexts_the_value_at_the_prices_is_that_of_the_best_mixture(m, co
 
 
 @pytest.mark.parametrize("m", [1, 2])
-@pytest.mark.parametrize("shift", [-1e4, -50.0, 50.0, 1e4])
+@pytest.mark.parametrize("shift", [-1e9, -50.0, 50.0, 1e9])
 def test_adding_a_number_to_the_rewards_changes_no_price(m, shift):
     f, g = sample(m)
     exact = limit_prices(f, g)
     prices = limit_prices(f + shift, g)
     assert prices.feasible
-    # Rewards of 1e4 have rounding errors of 2e-12.
-    np.testing.assert_allclose(prices.phi, exact.phi, atol=1e-10)
+    # Rewards of 1e9 have rounding errors of 6e-8 each; the costs of the arms that are mixed differ by 1.9 or more.
+    np.testing.assert_allclose(prices.phi, exact.phi, atol=1e-7)
 
 
 @pytest.mark.parametrize("m", [1, 2, 3])

@@ -51,7 +51,7 @@ def both(policy, problem=PROBLEM, **options):
     return (simulate(policy, problem, engine, **options) for engine in ("numpy", "jax"))
 
 
-@pytest.mark.parametrize("name", examples_of.POLICIES.keys() - COMPILED.keys())
+@pytest.mark.parametrize("name", sorted(examples_of.POLICIES.keys() - COMPILED.keys()))
 def test_jax_refuses_a_policy_that_learns_trial_by_trial(name):
     policy = examples_of.POLICIES[name]
     with pytest.raises(sb.ArgumentError, match="engine: expected 'numpy', for this policy.*do not compile"):

@@ -238,6 +238,10 @@ class Knowledge:
             raise ValueError("NaN or infinity in the data")
         if not (0 <= fitted <= t and 0 <= since <= t):
             raise ValueError(f"expected rounds up to {t}, got {fitted} and {since}")
+        if not np.isin(where, [-1] if self.policy.continuous else np.arange(len(self.policy.arms))).all():
+            raise ValueError("an arm that there is not")
+        if len(table) != (self.Y.shape[1] if fitted else 0):
+            raise ValueError(f"expected a model of each output, got {len(table)}")
         models = tuple(self._model(row) for row in table)
         told = replace(self, where=where, X=X, Y=Y, fitted=int(fitted), since=int(since))
         return replace(told, models=models).with_posteriors()
