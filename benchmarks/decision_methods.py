@@ -227,7 +227,6 @@ METHODS = {
     "opb": Method(package("opb", safe=True, **TIGHT)),
     "sgp-ucb": Method(package("sgp-ucb", safe=True, **TIGHT)),
     "stageopt": Method(package("stageopt", safe=True, **TIGHT)),
-    "safe-bocp": Method(package("safe-bocp", safe=True)),
     "optuna-tpe": Method(optuna("tpe", commit=False), FOR_ALL),
     "optuna-tpe-commit": Method(optuna("tpe", commit=True), FOR_ALL),
     "optuna-gp": Method(optuna("gp", commit=False), FOR_ALL, most_rounds=300),

@@ -10,7 +10,10 @@ from typing import NamedTuple
 import numpy as np
 import report
 import tables
-from decision_problems import FAMILY_OF
+from decision_measures import spread_values, truth
+from decision_problems import FAMILY_OF, PROBLEMS, RANDOM
+
+from softbandit.domains import Domain
 
 MEASURED = ("storm", "databases")
 LONG = 2000  # rounds, for the fall of the regret
@@ -102,6 +105,7 @@ def parts(results, subject):
         "targets": targets_table(results, subject),
         "methods": methods_table(results),
         "families": families_table(results, subject),
+        "problems": problems_table(results.problems()),
         "cells": cell_tables(results),
     }
 
@@ -227,6 +231,30 @@ def best_rival(results, subject, cells):
         if m not in (subject, BOUND)
     }
     return min((m for m in logs if len(logs[m]) >= len(cells) / 2), key=lambda m: logs[m].mean())
+
+
+def problems_table(problems):
+    """Return what the problems are like; of random ones, the first instance."""
+    head = ["problem", "family", "arms", "limits", "feasible", "lambda* / u", "arms in pi*", "noise / s_g"]
+    return report.markdown(head, [problem_line(problem) for problem in problems], left=2)
+
+
+def problem_line(name):
+    problem = PROBLEMS[name](0)
+    known = truth(problem)
+    on_space = isinstance(problem.arms, Domain)
+    arms = f"a space, d = {problem.arms.dimension}" if on_space else f"{len(problem.arms):,}"
+    prices, noise = (known.prices / known.rates).max(), (known.noise[1:] / known.spreads[1:]).max()
+    return [
+        name + (", random" if name in RANDOM else ""),
+        FAMILY_OF[name],
+        arms,
+        str(problem.constraints),
+        f"{100 * (spread_values(problem)[:, 1:] <= 0).all(axis=1).mean():.2g}%",
+        report.number(prices),
+        str(np.count_nonzero(known.weights)),
+        report.number(noise),
+    ]
 
 
 def cell_tables(results):
