@@ -26,7 +26,7 @@ from softbandit.errors import (
 )
 from softbandit.gp import Fit, Kernel, Linear, Matern, SquaredExponential, Tabular, fit
 from softbandit.model import UCB, Exploration, Gaussian, Greedy, RandUCB, Thompson, TruncatedGaussian, UniformDiscrete
-from softbandit.policies import CKB, Doubling, Practical
+from softbandit.policies import CKB, Autopilot, Doubling, Practical
 from softbandit.simulation.engine_choice import EngineHint
 from softbandit.simulation.scores import score
 from softbandit.simulation.simulator import simulate
@@ -41,6 +41,7 @@ __all__ = [
     "UCB",
     "Agent",
     "ArgumentError",
+    "Autopilot",
     "Box",
     "Categorical",
     "ChecksumError",

@@ -38,6 +38,19 @@ def test_a_width_without_gain_is_the_theorys_width_at_zero_gain():
     assert build(width="without gain", confidence=0.05).width == pytest.approx([B + R * root, G + R * root])
 
 
+def test_a_width_without_gain_has_the_noise_of_each_output():
+    problem = sb.problems.measured("SS-D")
+    bounds, root = [problem.reward_bound, problem.cost_bound], math.sqrt(2 * (1 + math.log(2 / 0.1)))
+    expected = [b + R * root for b, R in zip(bounds, [problem.noise, problem.cost_noise], strict=True)]
+    assert width_without_gain(problem, 0.1) == pytest.approx(expected)
+
+
+def test_a_measured_system_is_named_by_the_file_or_by_the_grid():
+    by_file = build_problem({"kind": "measured", "name": "SS-D"}, {}, seed=3)
+    by_grid = build_problem({"kind": "measured", "name": "SS-E"}, {"problem.name": "SS-D"})
+    assert by_file.name == by_grid.name == sb.problems.measured("SS-D").name
+
+
 def test_a_width_with_a_factor_sets_both():
     policy = build(width="tight x 0.5")
     assert (policy.width, policy.width_scale) == ("tight", 0.5)

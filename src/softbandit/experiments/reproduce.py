@@ -17,7 +17,7 @@ from softbandit.experiments.spec import Experiment, load
 FOLDER = Path(__file__).parent / "paper"
 FIGURES = ("synthetic", "sensors", "stocks", "arms")
 GRIDS = ("sensors-grid", "stocks-grid", "synthetic-grid")
-METHODS = ("methods", "methods-wireless", "methods-cloud")
+METHODS = ("methods", "methods-wireless", "methods-cloud")  # half an hour on two cores: run if named
 VARIANTS = ("slack", "queue", "widths", "distributions", "constraints", "doubling", "noise", "cloud", "wireless")
 PAPER = (*FIGURES, *GRIDS, *VARIANTS, *METHODS)  # the experiments' files, with those of the paper's figures first
 
@@ -28,9 +28,11 @@ def paper(quick: bool = False, trials: int | None = None) -> list[Experiment]:
 
 
 def select(specs: Sequence[Experiment], only: Sequence[str]) -> list[Experiment]:
-    """Return the experiments with these names, or with figures of these names; all if there are no names."""
+    """Return the experiments with these names, or with figures of these names; without names, all but METHODS."""
     experiments = {name: spec.name for spec in specs for name in (spec.name, *spec.figures)}
-    names = {validation.named("--only", name, experiments) for name in only} or {spec.name for spec in specs}
+    names = {validation.named("--only", name, experiments) for name in only} or {spec.name for spec in specs} - set(
+        METHODS
+    )
     return [spec for spec in specs if spec.name in names]
 
 

@@ -1,5 +1,6 @@
 """The paper's algorithm, and the interface of every policy."""
 
+from softbandit.policies.autopilot import Autopilot
 from softbandit.policies.base import About, AcquisitionPolicy, Choice, Policy, Stage, State, StepPolicy, Steps
 from softbandit.policies.ckb import CKB
 from softbandit.policies.doubling import Doubling

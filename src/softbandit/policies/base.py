@@ -127,6 +127,11 @@ class Steps(Policy):
     def moments(self, state: State, points: Floats | None) -> tuple[Floats, Floats]:
         """Return mu and sigma of trial 0, (1 + m, n) each: over the arms, or at points of a continuous domain."""
 
+    @property
+    def batched(self) -> bool:
+        """Whether the steps are array operations on all trials at once, which an engine can compile."""
+        return False
+
     def refuted(self, state: State) -> Bools | None:
         """Return the trials (b,) in which observations refute the policy's settings; None if it never does."""
         return None
@@ -157,6 +162,10 @@ class StepPolicy(ModelSettings, Steps):
 
     models_costs: ClassVar[bool] = True  # False: the reward alone is modelled
     initial_dual: ClassVar[float] = 0.0
+
+    @property
+    def batched(self) -> bool:
+        return not self.continuous
 
     # -- The steps of a round. --
 

@@ -16,6 +16,7 @@ from softbandit import validation
 from softbandit.backend import Floats, drop_single
 from softbandit.domains import Box, Domain, Float, Integer, Space
 from softbandit.gp import Matern
+from softbandit.problems import engineering_designs
 from softbandit.problems.space_problem import SpaceProblem
 from softbandit.theory import largest_margin
 
@@ -123,31 +124,6 @@ def _ackley_10(X: Floats) -> Floats:
     return np.stack([f, X.sum(axis=1), np.sqrt((X * X).sum(axis=1)) - 5], axis=1)
 
 
-def _speed_reducer(X: Floats) -> Floats:
-    """The weight of a gear box. x1, ..., x7: face width, module, teeth, two shaft lengths, two shaft diameters."""
-    a, b, n, p, q, u, v = X.T
-    weight = (
-        0.7854 * a * b**2 * (3.3333 * n**2 + 14.9334 * n - 43.0934)
-        - 1.508 * a * (u**2 + v**2)
-        + 7.4777 * (u**3 + v**3)
-        + 0.7854 * (p * u**2 + q * v**2)
-    )
-    limits = [
-        27 / (a * b**2 * n),
-        397.5 / (a * b**2 * n**2),
-        1.93 * p**3 / (b * n * u**4),
-        1.93 * q**3 / (b * n * v**4),
-        np.sqrt((745 * p / (b * n)) ** 2 + 16.9e6) / (110 * u**3),
-        np.sqrt((745 * q / (b * n)) ** 2 + 157.5e6) / (85 * v**3),
-        b * n / 40,
-        5 * b / a,
-        a / (12 * b),
-        (1.5 * u + 1.9) / p,
-        (1.1 * v + 1.9) / q,
-    ]
-    return np.stack([weight, *(limit - 1 for limit in limits)], axis=1)
-
-
 STANDARD: dict[str, Standard] = {
     function.name: function
     for function in (
@@ -200,11 +176,39 @@ STANDARD: dict[str, Standard] = {
             name="speed-reducer",
             lower=(2.6, 0.7, 17, 7.3, 7.3, 2.9, 5.0),
             upper=(3.6, 0.8, 28, 8.3, 8.3, 3.9, 5.5),
-            raw=_speed_reducer,
+            raw=engineering_designs.speed_reducer,
             best=2994.4710661,
             at=(3.5, 0.7, 17.0, 7.3, 7.7153199115, 3.3502146661, 5.2866544650),
             source="Golinski 1970, as in Mezura-Montes & Coello 2005; the number of teeth is whole",
             whole=(2,),
+        ),
+        Standard(
+            name="pressure-vessel",
+            lower=(1, 1, 10, 10),
+            upper=(99, 99, 200, 200),
+            raw=engineering_designs.pressure_vessel,
+            best=6059.714335048436,
+            at=(13, 7, 42.09844559585492, 176.63659584243945),
+            source="Sandgren 1990, as in Kannan & Kramer 1994; plates in sixteenths of an inch",
+            whole=(0, 1),
+        ),
+        Standard(
+            name="welded-beam",
+            lower=(0.1, 0.1, 0.1, 0.1),
+            upper=(2, 10, 10, 2),
+            raw=engineering_designs.welded_beam,
+            best=1.7248523086,
+            at=(0.2057296398, 3.4704886656, 9.0366239104, 0.2057296398),
+            source="Ragsdell & Phillips 1976, as in Coello 2000",
+        ),
+        Standard(
+            name="tension-spring",
+            lower=(0.05, 0.25, 2),
+            upper=(0.2, 1.3, 15),  # published as 2: thicker wires than 0.147 deflect too little and are not feasible
+            raw=engineering_designs.tension_spring,
+            best=0.0126652327883,
+            at=(0.0516890614, 0.3567177465, 11.2889653601),
+            source="Belegundu 1982, as in Arora 1989",
         ),
     )
 }

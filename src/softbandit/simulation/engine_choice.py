@@ -41,7 +41,7 @@ def choose_engine(engine: str, step: Steps, problem: AnyProblem, trials: int, ro
 
 def jax_pays(step: Steps, trials: int, rounds: int) -> bool:
     """Return whether JAX is expected to save time over that many rounds in all, and is installed."""
-    if step.continuous or seconds_saved(step, trials, rounds) <= COMPILATION:
+    if not step.batched or seconds_saved(step, trials, rounds) <= COMPILATION:
         return False
     if find_spec("jax") is None:
         _hint_at_jax()

@@ -76,7 +76,7 @@ def blocks_of_trials(engine: str, step: Steps, numbers: Sequence[int]) -> list[W
     An accelerator takes all trials at once.
     """
     trials = np.fromiter(numbers, dtype=np.uint64, count=len(numbers))
-    if step.continuous or not runs_on_host(engine):
+    if not step.batched or not runs_on_host(engine):
         return [trials]
     size, count = _trial_bytes(step), len(trials)
     blocks = math.ceil(count / max(1, BLOCK_BYTES // size))
@@ -113,7 +113,7 @@ def _chunk_length(step: Steps, problem: AnyProblem, trials: int, rounds: int, en
     limits = CPU if runs_on_host(engine) else ACCELERATOR
     words_per_round = 1 + WORDS_PER_BLOCK * (step.draws().blocks + problem.draws().blocks)  # one for the columns
     by_words = (limits if draws == "device" else CPU).words // (trials * words_per_round)
-    by_entries = FEW if step.continuous else limits.entries // (trials * entries(step))
+    by_entries = FEW if not step.batched else limits.entries // (trials * entries(step))
     most = max(1, min(by_words, max(FEW, by_entries), limits.rounds, rounds))
     # A program is compiled for each length.
     return next((length for length in range(most, most // 2, -1) if rounds % length == 0), most)

@@ -96,9 +96,12 @@ def round_count(policy: Policy, rounds: int | None) -> int:
 def _check_fit(policy: Policy, problem: AnyProblem, engine: str) -> None:
     """Refuse a policy that was not built for the problem."""
     if isinstance(problem, SpaceProblem) or policy.continuous:
-        _check_space(policy, problem, engine)
+        _check_space(policy, problem)
     else:
         _check_arms(policy, problem)
+    if engine == "jax" and not policy.stage(0).policy.batched:
+        remedy = "A search, and learning, do not compile; use engine='numpy'."
+        raise ArgumentError.of("engine", "'numpy', for this policy", engine, remedy)
     if policy.constraints not in (0, problem.constraints):
         got = Description(f"{policy.constraints} constraints in the policy, {problem.constraints} in the problem")
         raise ArgumentError.of("policy", "as many constraints, or none", got, "Set constraints=.")
@@ -117,7 +120,7 @@ def _check_arms(policy: Policy, problem: Problem) -> None:
         raise SafeSeedError.of("safe", "arms that are safe in this problem", got, "Name others.")
 
 
-def _check_space(policy: Policy, problem: AnyProblem, engine: str) -> None:
+def _check_space(policy: Policy, problem: AnyProblem) -> None:
     if not isinstance(problem, SpaceProblem) or not policy.continuous:
         got = Description("a continuous domain and finite arms")
         remedy = "Discretise the problem, problem.discretised(policy.arms), or give the policy the problem's space."
@@ -125,6 +128,3 @@ def _check_space(policy: Policy, problem: AnyProblem, engine: str) -> None:
     a, b = policy.arms, problem.arms
     if a.dimension != b.dimension or not np.array_equal([a.lower, a.upper], [b.lower, b.upper]):
         raise ArgumentError.of("policy", "the problem's space", policy.arms, "Build it with **problem.settings().")
-    if engine == "jax":
-        remedy = "A search does not compile; use engine='numpy'."
-        raise ArgumentError.of("engine", "'numpy', on a continuous domain", engine, remedy)

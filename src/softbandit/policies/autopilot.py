@@ -1,0 +1,374 @@
+"""Autopilot: for users who know their limits and nothing else. Kernel, noise, scales and prices are learned.
+
+Each round it plays argmax f_t(x) - phi_t . g_t(x), with optimistic estimates f_t and g_t, at the price
+
+    phi_t = [phi_LP + u debt / (s_g sqrt(T))]_+    u = s_f / s_g
+
+phi_LP are the prices at which the best mixture by these estimates meets its limits, and `debt` is the total of the
+costs as *measured*: whatever the model believes, a debt that grows wins in the end. s_f and s_g are the spreads of
+what was observed. No theorem covers it, since all that a theorem takes as known is learned.
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from softbandit import validation
+from softbandit.backend import ArmMask, DrawCount, Draws, Floats, Ints, PerCost, PerTrial
+from softbandit.domains import FINITE_LIMIT, Domain, Space
+from softbandit.errors import ArgumentError, Description
+from softbandit.gp import Kernel, Matern, PivotPosterior, PointEffects, PointPosterior, Repeats, learn
+from softbandit.policies.base import About, Choice, State, Steps
+from softbandit.policies.output_units import Units
+from softbandit.policies.prices import Prices, limit_prices
+
+INITIAL = 4  # rounds far apart, before anything is learned
+RELEARN = 1.5  # learn again when the rounds have grown by this factor
+CANDIDATES = 512  # drawn in a round from what is too large to be looked at as a whole
+CENTRES, COPIES = 4, 48  # promising points, and the candidates near each
+RADII = (0.1, 0.03, 0.01)  # of these, relative to the domain's width
+PRICE_GAIN = 1.0  # of the debt
+LEAST_OPTIMISM = 0.2  # as a share, at the end of the horizon
+
+
+class Outlook(NamedTuple):
+    """The candidates of a round, what is expected of them, and the prices."""
+
+    where: Ints  # (c,): the arm of each candidate; on a continuous domain -1
+    points: Floats  # (c, d)
+    f: Floats  # (c,): optimistic
+    g: Floats  # (m, c)
+    prices: Prices
+    phi: Floats  # (m,)
+
+
+class OutputModel(NamedTuple):
+    """What was learned of one output."""
+
+    units: Units
+    effects: PointEffects
+    theta: Floats  # where the next search starts
+
+
+@dataclass(frozen=True, eq=False)
+class Knowledge:
+    """The observations of one trial, and what was learned from the first `fitted` of them."""
+
+    policy: "Autopilot"
+    where: Ints  # (t,): the arms; on a continuous domain -1
+    X: Floats  # (t, d)
+    Y: Floats  # (t, 1 + m)
+    fitted: int = 0
+    models: tuple[OutputModel, ...] = ()
+    posteriors: tuple[PivotPosterior, ...] = ()  # if all arms are looked at
+
+    # -- Learning. --
+
+    def observe(self, where: int, x: Floats, y: Floats) -> "Knowledge":
+        """Return the knowledge after one more round; learned again if that is due."""
+        longer = replace(
+            self,
+            where=np.append(self.where, where),
+            X=np.concatenate([self.X, x[None]]),
+            Y=np.concatenate([self.Y, y[None]]),
+        )
+        if len(longer.X) >= max(INITIAL, math.ceil(RELEARN * self.fitted)):
+            return longer.learn()
+        z = (model.units.inside(value) for model, value in zip(self.models, y, strict=bool(self.models)))
+        updated = (p.observe(where, float(value)) for p, value in zip(self.posteriors, z, strict=False))
+        return replace(longer, posteriors=tuple(updated))
+
+    def learn(self) -> "Knowledge":
+        """Return the knowledge with models learned from all rounds."""
+        starts: list[Floats | None] = [m.theta for m in self.models] or [None] * self.Y.shape[1]
+        models = tuple(self._learn_output(i, start) for i, start in enumerate(starts))
+        return replace(self, fitted=len(self.X), models=models).with_posteriors()
+
+    def _learn_output(self, i: int, start: Floats | None) -> OutputModel:
+        units = Units.learned(self.by_point(i).means, limited=i > 0)
+        effects, theta = learn(self.policy.kernel, Repeats.of(self.X, units.inside(self.Y[:, i])), start)
+        return OutputModel(units, effects, theta)
+
+    def with_posteriors(self) -> "Knowledge":
+        """Return the knowledge with posteriors over all arms, if they are few enough, from the models."""
+        if not self.policy.looks_at_all:
+            return self
+        return replace(self, posteriors=tuple(self._posterior(i) for i in range(len(self.models))))
+
+    def _posterior(self, i: int) -> PivotPosterior:
+        units, effects, _ = self.models[i]
+        y, posterior = units.inside(self.Y[:, i]), PivotPosterior.prior(effects, self.policy.arms)
+        for arm in np.unique(self.where):
+            values = y[self.where == arm]
+            posterior = posterior.observe(int(arm), float(values.mean()), len(values))
+        return posterior
+
+    def by_point(self, i: int) -> Repeats:
+        """Return the observations of one output by point, in the user's units."""
+        return Repeats.of(self.X, self.Y[:, i])
+
+    @cached_property
+    def spreads(self) -> Floats:
+        """The spread of each output over the observed points, (1 + m,)."""
+        spreads = np.array([self.by_point(i).means.std() for i in range(self.Y.shape[1])])
+        return np.where(spreads > 0, spreads, 1.0)
+
+    @property
+    def debt(self) -> Floats:
+        """The total of each cost as measured, (m,)."""
+        return np.asarray(self.Y[:, 1:].sum(axis=0))
+
+    # -- Deciding. --
+
+    @cached_property
+    def outlook(self) -> Outlook:
+        """The candidates of the next round, their estimates, and the prices."""
+        t = len(self.X)
+        where, points, moments = self._candidates()
+        share = 1.0 if self.policy.horizon is None else max(LEAST_OPTIMISM, 1 - t / self.policy.horizon)
+        k = self.policy.optimism * math.sqrt(share)
+        signs = [1.0] + [-1.0] * (self.Y.shape[1] - 1)
+        f, *g = (
+            model.units.outside(mean + sign * k * np.sqrt(variance), model.effects.noise)
+            for sign, model, (mean, variance) in zip(signs, self.models, moments, strict=True)
+        )
+        costs = np.array(g).reshape(-1, len(f))
+        contexts = None if self.policy.context is None else self.policy.context[where]
+        prices = limit_prices(f, costs, contexts)
+        s_f, s_g = self.spreads[0], self.spreads[1:]
+        rounds = self.policy.horizon or t
+        owed = PRICE_GAIN * s_f / s_g**2 * self.debt / math.sqrt(max(rounds, t))
+        return Outlook(where, points, f, costs, prices, np.maximum(prices.phi + owed, 0.0))
+
+    def acquisition(self) -> Floats:
+        """Return what is maximised over the candidates: if no mixture meets the limits, minus the violation."""
+        o = self.outlook
+        if o.prices.feasible:
+            return np.asarray(o.f - o.phi @ o.g)
+        s = self.spreads
+        return np.asarray(-(np.maximum(o.g, 0.0) / s[1:, None]).sum(axis=0) + 1e-6 * o.f / s[0])
+
+    def _candidates(self) -> tuple[Ints, Floats, list[tuple[Floats, Floats]]]:
+        """Return the candidates, and mean and variance of each output there, in its own units."""
+        if self.posteriors:
+            moments = [(p.mean, p.variance) for p in self.posteriors]
+            return np.arange(len(self.policy.arms)), self.policy.arms, moments
+        data = [Repeats.of(self.X, m.units.inside(self.Y[:, i])) for i, m in enumerate(self.models)]
+        fits = [PointPosterior.of(model.effects, d) for model, d in zip(self.models, data, strict=True)]
+        first = np.unique(data[0].place, return_index=True)[1]  # the round in which each point was first observed
+        where, points = self.policy.candidates(self.X[self._promising()], len(self.X))
+        moments = [fit.moments(points) for fit in fits]
+        return np.append(self.where[first], where), np.concatenate([data[0].points, points]), moments
+
+    def _promising(self) -> Ints:
+        """Return rounds at which the best of the observed points were played, by their means and the limits' prices."""
+        means = np.stack([self.by_point(i).means for i in range(self.Y.shape[1])])
+        place = self.by_point(0).place
+        prices = limit_prices(means[0], means[1:])
+        z = means[0] - prices.phi @ means[1:] if prices.feasible else -means[1:].sum(axis=0)
+        best = np.argsort(-z, kind="stable")[:CENTRES]
+        return np.array([int(np.flatnonzero(place == i)[0]) for i in best])
+
+    # -- For a file. --
+
+    def arrays(self) -> Iterator[Any]:
+        """Iterate over what a file must hold."""
+        yield from (self.where, self.X, self.Y, self.fitted)
+        yield np.array([[*vars(m.units).values(), m.effects.offset, *m.theta] for m in self.models])
+
+    def refilled(self, values: Iterator[Any]) -> "Knowledge":
+        """Return the knowledge in a file: nothing is learned again."""
+        where, X, Y, fitted, table = (next(values) for _ in range(5))
+        t = len(X)
+        if X.shape != (t, self.X.shape[1]) or Y.shape != (t, self.Y.shape[1]) or where.shape != (t,):
+            raise ValueError(f"expected {self.X.shape[1]} and {self.Y.shape[1]} columns, got {X.shape} and {Y.shape}")
+        if not (np.isfinite(X).all() and np.isfinite(Y).all() and np.isfinite(table).all() and 0 <= fitted <= t):
+            raise ValueError("NaN or infinity in the data")
+        models = tuple(self._model(row) for row in table)
+        return replace(self, where=where, X=X, Y=Y, fitted=int(fitted), models=models).with_posteriors()
+
+    def _model(self, row: Floats) -> OutputModel:
+        units, offset, theta = Units(*row[:4].tolist()), float(row[4]), row[5:]
+        *parameters, signal, own, noise = np.exp(theta).tolist()
+        kernel = self.policy.kernel.with_parameters(parameters)
+        return OutputModel(units, PointEffects(kernel, offset, signal, own, noise), theta)
+
+
+@dataclass(frozen=True, eq=False)
+class Autopilot(Steps):
+    """Maximise reward while each cost is at most zero on average, with everything else learned.
+
+    Parameters
+    ----------
+    arms
+        The actions, as rows of features; or a `Box` or `Space` of them.
+    constraints
+        The number of costs.
+    horizon
+        The number of rounds, if known: exploration ends with it, and debts are repaid by then.
+    contexts
+        The context of each arm, if they have several: contexts should be about equally frequent. Pass the arms of the
+        round's context to `agent.ask(among=...)`.
+    kernel
+        The form of the functions; Matern with one length scale per feature by default.
+    optimism
+        Posterior standard deviations by which estimates are optimistic at first.
+
+    Examples
+    --------
+    >>> import softbandit as sb
+    >>> agent = sb.Agent(sb.Autopilot(np.linspace(0, 1, 30)[:, None], horizon=100))
+    >>> agent.tell(agent.ask(), reward=12.0, cost=-3.0)
+    """
+
+    arms: Any
+    constraints: int = 1
+    horizon: int | None = None
+    contexts: ArrayLike | None = None
+    kernel: Kernel = None  # type: ignore[assignment]
+    optimism: float = 1.5
+    space: Domain | None = field(init=False, repr=False)
+    context: Ints | None = field(init=False, repr=False)  # (n,): numbered from 0
+
+    takes_spaces = True
+    about = About(
+        "optimism at the limits' own prices, with measured debts repaid; everything is learned",
+        "softbandit",
+        "nothing",
+        "none: no theorem takes so little as known",
+    )
+
+    # -- The steps of a round. --
+
+    def draws(self) -> DrawCount:
+        return DrawCount(0, 2)
+
+    def init(self, trials: int) -> State:
+        m, d = self.constraints, self.dimension
+        blank = Knowledge(self, np.empty(0, dtype=np.int64), np.empty((0, d)), np.empty((0, 1 + m)))
+        return State(0, np.zeros((trials, m)), (blank,) * trials)
+
+    def decide(self, state: State, draws: Draws, among: ArmMask | None = None) -> Choice:
+        masks = (
+            [None] * len(state.posterior)
+            if among is None
+            else np.broadcast_to(among, (len(state.posterior), among.shape[-1]))
+        )
+        choices = [self._decide(*trial) for trial in zip(state.posterior, draws.uniform, masks, strict=True)]
+        return Choice(*map(np.concatenate, zip(*choices, strict=True)))
+
+    def _decide(self, known: Knowledge, uniform: Floats, among: Floats | None) -> Choice:
+        if not known.models:
+            where, x = self._far_away(known.X, uniform, among)
+            return Choice(self._as_choice(where, x), np.zeros(1), np.zeros((1, self.constraints)))
+        o, z = known.outlook, known.acquisition()
+        allowed = z if among is None else np.where(among[o.where], z, -np.inf)
+        best = np.flatnonzero(allowed >= allowed.max() - 1e-12 * np.abs(z).max())
+        i = int(best[int(uniform[-1] * len(best))])
+        return Choice(self._as_choice(int(o.where[i]), o.points[i]), o.f[i : i + 1], o.g[:, i][None])
+
+    def update(self, state: State, choice: Choice, reward: PerTrial, cost: PerCost) -> State:
+        Y = np.concatenate([reward[:, None], cost], axis=1)
+        per_trial = zip(state.posterior, choice.arm, Y, strict=True)
+        known = tuple(k.observe(*self._as_point(arm), y) for k, arm, y in per_trial)
+        dual = np.array([k.outlook.phi if k.models else np.zeros(self.constraints) for k in known])
+        return State(state.round + 1, dual.reshape(state.dual.shape), known)
+
+    # -- Where to look. --
+
+    @property
+    def dimension(self) -> int:
+        return int(self.arms.dimension if self.continuous else self.arms.shape[1])
+
+    @property
+    def looks_at_all(self) -> bool:
+        """Whether all arms are looked at in each round."""
+        return not self.continuous and len(self.arms) <= FINITE_LIMIT
+
+    def candidates(self, centres: Floats, t: int) -> tuple[Ints, Floats]:
+        """Return arms and points to look at in round t: anywhere, and near the centres."""
+        rng = np.random.default_rng([t, 1])
+        if not self.continuous:
+            near = [np.argpartition(((self.arms - x) ** 2).sum(axis=1), COPIES)[:COPIES] for x in centres]
+            arms = np.unique(np.concatenate([rng.choice(len(self.arms), CANDIDATES, replace=False), *near]))
+            return arms, self.arms[arms]
+        width = self.arms.upper - self.arms.lower
+        radii = np.resize(RADII, COPIES)[:, None]
+        steps = [x + radii * width * rng.standard_normal((COPIES, len(x))) for x in centres]
+        inside = np.clip(np.concatenate(steps), self.arms.lower, self.arms.upper)
+        moved = [self.arms.neighbours(x) for x in centres]
+        points = np.concatenate(
+            [self.arms.at(rng.random((CANDIDATES, self.dimension))), self.arms.snap(inside), *moved]
+        )
+        return np.full(len(points), -1), points
+
+    def _far_away(self, X: Floats, uniform: Floats, among: Floats | None) -> tuple[int, Floats]:
+        """Return a random point at first, then one that is far from those before."""
+        rng = np.random.default_rng(int(uniform[0] * 2**53))
+        if self.continuous:
+            points, where = self.arms.at(rng.random((256, self.dimension))), np.full(256, -1)
+        else:
+            where = np.arange(len(self.arms)) if among is None else np.flatnonzero(among)
+            where = rng.permutation(where)[: 4 * FINITE_LIMIT]
+            points = self.arms[where]
+        width = np.ptp(points, axis=0)
+        gaps = (points[:, None] - X[None]) / np.where(width > 0, width, 1.0)
+        i = int((gaps**2).sum(axis=2).min(axis=1).argmax()) if len(X) else 0
+        return int(where[i]), points[i]
+
+    def _as_choice(self, where: int, x: Floats) -> Any:
+        return x[None] if self.continuous else np.array([where])
+
+    def _as_point(self, arm: Any) -> tuple[int, Floats]:
+        return (-1, arm) if self.continuous else (int(arm), self.arms[int(arm)])
+
+    # -- For an agent. --
+
+    def usable(self, state: State) -> bool:
+        return all(
+            np.isfinite(k.outlook.f).all() and np.isfinite(k.outlook.phi).all() for k in state.posterior if k.models
+        )
+
+    def moments(self, state: State, points: Floats | None) -> tuple[Floats, Floats]:
+        known: Knowledge = state.posterior[0]
+        if not known.models:
+            raise ArgumentError.of("posterior", "rounds to learn from", len(known.X), "Play the first rounds.")
+        X = self.arms if points is None else points
+        pairs = []
+        for i, (units, effects, _) in enumerate(known.models):
+            if points is None and known.posteriors:
+                mean, variance = known.posteriors[i].mean, known.posteriors[i].variance
+            else:
+                data = Repeats.of(known.X, units.inside(known.Y[:, i]))
+                mean, variance = (v[len(data.points) :] for v in PointPosterior.of(effects, data).moments(X))
+            pairs.append(units.moments(mean, variance, effects.noise))
+        means, deviations = zip(*pairs, strict=True)
+        return np.array(means), np.array(deviations)
+
+    def __post_init__(self) -> None:
+        space = self.arms if isinstance(self.arms, Domain) else None
+        object.__setattr__(self, "space", space)
+        if space is None or (isinstance(space, Space) and space.size <= FINITE_LIMIT):
+            object.__setattr__(self, "arms", validation.points("arms", self.arms if space is None else space.every()))
+        object.__setattr__(self, "constraints", validation.whole("constraints", self.constraints, least=0))
+        if self.horizon is not None:
+            object.__setattr__(self, "horizon", validation.whole("horizon", self.horizon, least=1, most=2**53))
+        validation.nonnegative("optimism", self.optimism)
+        object.__setattr__(self, "context", self._numbered_contexts())
+        if self.kernel is None:
+            object.__setattr__(self, "kernel", Matern([1.0] * self.dimension))
+        elif not isinstance(self.kernel, Kernel):
+            raise ArgumentError.of("kernel", "a Kernel", self.kernel, "For example sb.Matern(0.3), or leave it out.")
+
+    def _numbered_contexts(self) -> Ints | None:
+        if self.contexts is None:
+            return None
+        if self.continuous or np.shape(self.contexts) != (len(self.arms),):
+            got = Description(f"shape {np.shape(self.contexts)}")
+            raise ArgumentError.of("contexts", "one per arm", got, "Pass the context of each row of arms.")
+        return np.asarray(np.unique(np.asarray(self.contexts), return_inverse=True)[1]).ravel()
