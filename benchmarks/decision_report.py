@@ -1,10 +1,11 @@
 """Tables and figures of docs/decisions.md from the rows of decisions.py.
 
-A run's value is max(P, floor): below the noise level, totals differ by luck. The value of a method in a cell (problem,
-rounds) is the mean over the seeds; its ratio is to the best method of the cell. The clairvoyant is never the best.
+A run's value is max(P, floor): below the noise level, totals differ by luck. A method's ratio in a cell (problem,
+rounds) is its mean value relative to that of the best method of the cell. The clairvoyant is never the best.
 """
 
 from collections import defaultdict
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -47,13 +48,17 @@ class Results:
         """Return max(P, floor) by seed."""
         return {seed: max(run["P"], run["floor"]) for seed, run in self.runs[cell].get(method, {}).items()}
 
-    def value(self, cell, method):
-        values = [*self.values(cell, method).values()]
-        return float(np.mean(values)) if values else np.nan
-
+    @cache  # noqa: B019 - one Results per program
     def ratio(self, cell, method):
-        """Return the value relative to the best method of the cell; NaN if it was not run."""
-        return self.value(cell, method) / min(self.value(cell, m) for m in self.runs[cell] if m != BOUND)
+        """Return the mean value relative to the best method's, over the seeds that both have; NaN if it was not run."""
+        ours = self.values(cell, method)
+        ratios = [1.0] if ours and method != BOUND else []
+        for other in self.runs[cell].keys() - {method, BOUND}:
+            theirs = self.values(cell, other)
+            common = ours.keys() & theirs.keys()
+            if common:
+                ratios.append(sum(ours[seed] for seed in common) / sum(theirs[seed] for seed in common))
+        return max(ratios, default=np.nan)
 
     def against(self, method, other, cells):
         """Return the geometric mean of the values of one method relative to another's, over the runs that both have."""
@@ -102,12 +107,22 @@ def write(folder, subject):
 
 def parts(results, subject):
     return {
+        "scope": scope(results),
         "targets": targets_table(results, subject),
         "methods": methods_table(results),
         "families": families_table(results, subject),
         "problems": problems_table(results.problems()),
         "cells": cell_tables(results),
     }
+
+
+def scope(results):
+    """Return in words how much was run."""
+    seeds = [len(runs) for cell in results.runs.values() for runs in cell.values()]
+    lengths = sorted({rounds for _, rounds in results.cells})
+    counts = f"{min(seeds)} to {max(seeds)}" if min(seeds) < max(seeds) else f"{max(seeds)}"
+    words = f"{sum(seeds):,} runs: {len(results.methods)} methods, {len(results.problems())} problems"
+    return f"{words}, T = {', '.join(f'{T:,}' for T in lengths)}, {counts} seeds.\n"
 
 
 # -- The targets. --

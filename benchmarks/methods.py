@@ -1,7 +1,7 @@
 """The table of all methods in docs/baselines.md, from the experiments' tables:
 
-    softbandit reproduce --only methods --only methods-wireless --only methods-cloud
-    python benchmarks/methods.py out/reproduce
+softbandit reproduce --only methods --only methods-wireless --only methods-cloud
+python benchmarks/methods.py out/reproduce
 """
 
 import sys
