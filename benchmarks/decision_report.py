@@ -19,6 +19,7 @@ from softbandit.domains import Domain
 MEASURED = ("storm", "databases")
 LONG = 2000  # rounds, for the fall of the regret
 BOUND = "clairvoyant"  # not a competitor
+TOLD = ("opb", "sgp-ucb", "stageopt")  # a safe arm, which the others must find
 LOWEST, FAMILY_RATIO, PROBLEM_RATIO, KEPT, FALL = 0.8, 1.3, 2.0, 0.95, 0.5  # the targets
 
 
@@ -96,19 +97,21 @@ def write(folder, subject):
     """Write the parts of docs/decisions.md and its figures; print the targets."""
     import decision_plots
 
-    results = Results(tables.read(folder / "cells.csv"))
+    rows = tables.read(folder / "cells.csv")
+    results, alike = Results(rows), Results([row for row in rows if row["method"] not in TOLD])
     decision_plots.ratios(results).savefig(report.DOCS / "decisions.png")
     decision_plots.curves(tables.read(folder / "curves.csv")).savefig(report.DOCS / "decisions-runs.png")
     path = report.DOCS / "decisions.md"
-    path.write_text(report.replace_parts(path.read_text(), parts(results, subject)))
-    print(targets_table(results, subject))
-    print(path)
+    path.write_text(report.replace_parts(path.read_text(), parts(results, alike, subject)))
+    print(targets_table(results, subject), targets_table(alike, subject), path, sep="\n")
 
 
-def parts(results, subject):
+def parts(results, alike, subject):
+    """Return the parts of the page; `alike` are the results of the methods that were told the same."""
     return {
         "scope": scope(results),
         "targets": targets_table(results, subject),
+        "targets-alike": targets_table(alike, subject),
         "methods": methods_table(results),
         "families": families_table(results, subject),
         "problems": problems_table(results.problems()),

@@ -171,7 +171,7 @@ def test_targets_report_what_was_measured():
 
 
 def test_parts_of_the_page_show_every_method_and_problem():
-    parts = decision_report.parts(results(), "x")
+    parts = decision_report.parts(results(), results(), "x")
     assert "| y | 1.30 | 1.00 | 1.14 |" in parts["methods"]  # sqrt(1.3)
     assert "| SS-D | " not in parts["cells"]
     assert "<summary>SS-D</summary>" in parts["cells"]
