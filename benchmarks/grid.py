@@ -15,7 +15,8 @@ from cells import Cell, Measurement, add_limits, clear_caches, compile_in_parall
 
 import softbandit as sb
 
-POLICIES = [name for name in sb.baselines.POLICIES if name != "ckb"]  # "ckb" is ckb-ucb
+LEFT_OUT = ("ckb", "autopilot")  # the first is ckb-ucb; the second learns, trial by trial
+POLICIES = [name for name in sb.baselines.POLICIES if name not in LEFT_OUT]
 ARMS = (100, 1000, 10_000, 100_000, 1_000_000)
 TRIALS = (1, 50, 1000)
 COLUMNS = (

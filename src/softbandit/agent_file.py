@@ -24,14 +24,14 @@ from softbandit.domains import parameters, spaces
 from softbandit.errors import Description, FileError
 from softbandit.gp import kernel, kernels
 from softbandit.model import explorations
-from softbandit.policies import StepPolicy, ckb, doubling, practical
+from softbandit.policies import Autopilot, StepPolicy, autopilot, ckb, doubling, practical
 
 FORMAT, VERSION = "softbandit agent", 3
 READABLE = (2, 3)  # files of version 2 have no record of the rounds
 
 CLASSES: dict[str, Callable[..., object]] = {
     name: value
-    for module in (kernel, kernels, explorations, parameters, spaces, ckb, doubling, practical, baselines)
+    for module in (kernel, kernels, explorations, parameters, spaces, ckb, doubling, practical, autopilot, baselines)
     for name, value in vars(module).items()
     if isinstance(value, type) and is_dataclass(value) and value.__module__.startswith(module.__name__)
 }
@@ -90,7 +90,8 @@ def encode(value: object, arrays: Arrays) -> object:
 
 def _encode_settings(value: Any, arrays: Arrays) -> dict[str, object]:
     names = [f.name for f in fields(value) if f.init]
-    settings = value.given if isinstance(value, StepPolicy) else {name: getattr(value, name) for name in names}
+    own = isinstance(value, (Autopilot, StepPolicy))
+    settings = value.given if own else {name: getattr(value, name) for name in names}
     # Factors are computed again: an agent's file has their pivots, which determine them.
     return {name: encode(setting, arrays) for name, setting in settings.items() if name != "factors"}
 

@@ -32,7 +32,8 @@ pytestmark = pytest.mark.extra
 PROBLEM, PAIR = examples_of.problem(), examples_of.problem(constraints=2, seed=5)
 SIZE = {"trials": 20, "rounds": 300}  # of most runs here: a program is compiled per size
 RANDOMISED = examples_of.POLICIES["CKB, RandUCB for the reward only"]
-every_policy = pytest.mark.parametrize("policy", examples_of.POLICIES.values(), ids=examples_of.POLICIES)
+COMPILED = {name: policy for name, policy in examples_of.POLICIES.items() if policy.stage(0).policy.batched}
+every_policy = pytest.mark.parametrize("policy", COMPILED.values(), ids=COMPILED)
 
 
 def problem_of(policy):
@@ -48,6 +49,13 @@ def simulate(policy, problem=PROBLEM, engine="jax", **options):
 
 def both(policy, problem=PROBLEM, **options):
     return (simulate(policy, problem, engine, **options) for engine in ("numpy", "jax"))
+
+
+@pytest.mark.parametrize("name", examples_of.POLICIES.keys() - COMPILED.keys())
+def test_jax_refuses_a_policy_that_learns_trial_by_trial(name):
+    policy = examples_of.POLICIES[name]
+    with pytest.raises(sb.ArgumentError, match="engine: expected 'numpy', for this policy.*do not compile"):
+        simulate(policy, problem_of(policy))
 
 
 @every_policy

@@ -79,6 +79,8 @@ POLICIES = {
     "CKB, another cost kernel": policy(cost_kernel=sb.Matern(0.5), explore="ts"),
     "CKB, two constraints": policy(problem(constraints=2, seed=5), explore="rand"),
     "CKB, unconstrained": policy(constraints=0, explore="ts"),
+    "Autopilot": sb.Autopilot(problem().arms, horizon=60),
+    "Autopilot, two constraints": sb.Autopilot(problem().arms, constraints=2),
     "Doubling": sb.Doubling(policy(explore="rand", horizon=20)),
     "TimeVarying": sb.baselines.TimeVarying(policy(width_scale=0.2), every=7),
     "RPOL": policy(kind=sb.baselines.RPOL),

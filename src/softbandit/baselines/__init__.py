@@ -24,7 +24,7 @@ from softbandit.baselines.stageopt import StageOpt
 from softbandit.baselines.time_varying import TimeVarying
 from softbandit.baselines.ucb_d import UCBD
 from softbandit.errors import UnknownNameError
-from softbandit.policies import CKB, About, Doubling, Policy
+from softbandit.policies import CKB, About, Autopilot, Doubling, Policy
 from softbandit.validation import named
 
 __all__ = [
@@ -56,6 +56,12 @@ def _time_varying(every: int | None = None, **settings: Any) -> Policy:
     return TimeVarying(policy, every=policy.horizon // 10 or 1 if every is None else every)
 
 
+def _autopilot(**settings: Any) -> Policy:
+    """Build Autopilot, which learns the rest of what CKB must be told."""
+    own = inspect.signature(Autopilot).parameters.keys() - {"kernel"}
+    return Autopilot(**{name: value for name, value in settings.items() if name in own})
+
+
 POLICIES: dict[str, tuple[Callable[..., Policy], About]] = {
     "ckb": (CKB, CKB.about),
     "ckb-ucb": (partial(CKB, explore="ucb"), CKB.about),
@@ -63,6 +69,7 @@ POLICIES: dict[str, tuple[Callable[..., Policy], About]] = {
     "ckb-rand": (partial(CKB, explore="rand"), CKB.about),
     "ckb-doubling": (lambda **settings: Doubling(CKB(**settings)), Doubling.about),
     "ckb-time-varying": (_time_varying, TimeVarying.about),
+    "autopilot": (_autopilot, Autopilot.about),
     "safeopt": (SafeOpt, SafeOpt.about),
     "stageopt": (StageOpt, StageOpt.about),
     "sgp-ucb": (SGPUCB, SGPUCB.about),
@@ -83,11 +90,15 @@ POLICIES: dict[str, tuple[Callable[..., Policy], About]] = {
 }
 
 
+FURTHER = {"ckb-time-varying": {"every"}, "autopilot": {"contexts", "optimism"}}
+"""Settings of policies that are built from CKB's."""
+
+
 def make(name: str, **settings: Any) -> Policy:
     """Build the policy of that name: `make("rpol", **problem.settings(), horizon=1000)`."""
     build, _ = named("policy", name, POLICIES)
     kind = build if isinstance(build, type) else CKB
-    known = set(inspect.signature(kind).parameters) | ({"every"} if name == "ckb-time-varying" else set())
+    known = set(inspect.signature(kind).parameters) | FURTHER.get(name, set())
     known -= {"explore"} if name in ("ckb-ucb", "ckb-ts", "ckb-rand") else set()  # part of the name
     for setting in settings:
         if setting not in known:

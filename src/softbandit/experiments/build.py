@@ -71,6 +71,8 @@ def _translated(name: str, settings: dict[str, Any], problem: Problem, seed: int
         settings["safe"] = safe_arm(problem, settings.get("safe", "median"), seed)
     if kind is OPB and "safe_cost" not in settings:
         settings["safe_cost"] = problem.costs[np.atleast_1d(settings["safe"])].max(axis=0).tolist()
+    if name == "autopilot":
+        settings.setdefault("contexts", problem.contexts)  # it can tell them apart
     if "slack_share" in settings:
         settings["slack"] = validation.nonnegative("slack_share", settings.pop("slack_share")) * problem.slater
     if "cap" in settings:

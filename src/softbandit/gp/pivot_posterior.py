@@ -19,7 +19,7 @@ from softbandit.backend import Floats, Ints
 from softbandit.gp.anchored import GrowingRows
 from softbandit.gp.point_effects import PointEffects
 
-NO_REST = 1e-9  # a rest of the variance, relative to all of it, that counts as none
+NO_REST = 1e-9  # a rest of a point's variance, relative to all of it, that counts as none
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +38,7 @@ class PivotPosterior:
     def prior(cls, model: PointEffects, points: Floats) -> "PivotPosterior":
         n = len(points)
         rows = GrowingRows.from_matrix(np.empty((0, n)))
-        blank = np.full(n, model.offset), np.full(n, model.variance), np.empty((0, 0)), np.zeros(n, dtype=np.int64)
+        blank = np.full(n, model.offset), model.variance(points), np.empty((0, 0)), np.zeros(n, dtype=np.int64)
         return cls(model, points, *blank, rows)
 
     @property
@@ -62,7 +62,7 @@ class PivotPosterior:
         rest = k - self.Phi[:, i] @ self.Phi
         seen = self.seen.copy()
         seen[i] = 1
-        if rest[i] <= NO_REST * self.model.variance:
+        if rest[i] <= NO_REST * k[i]:
             return replace(self, seen=seen)
         r = len(self.S)
         rows = self._rows if self._rows.rows == r else GrowingRows.from_matrix(self.Phi)  # another value grew it

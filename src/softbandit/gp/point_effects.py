@@ -18,7 +18,7 @@ from softbandit.gp.kernel import Kernel
 
 @dataclass(frozen=True, eq=False)
 class PointEffects:
-    """The model of one output. `signal`, `own` and `noise` are variances; k(x, x) = 1."""
+    """The model of one output. `signal`, `own` and `noise` are variances."""
 
     kernel: Kernel
     offset: float
@@ -26,10 +26,9 @@ class PointEffects:
     own: float
     noise: float
 
-    @property
-    def variance(self) -> float:
-        """Of a point that was not observed."""
-        return self.signal + self.own
+    def variance(self, X: Floats) -> Floats:
+        """Return that of points before any was observed."""
+        return np.asarray(self.signal * self.kernel.diag(X) + self.own)
 
     def covariance(self, X: Floats, Y: Floats) -> Floats:
         """Return the covariance between different points: the smooth part alone."""
@@ -65,14 +64,22 @@ class PointPosterior:
     @classmethod
     def of(cls, model: PointEffects, data: Repeats) -> "PointPosterior":
         C = model.covariance(data.points, data.points)
-        C[np.diag_indices(len(C))] += model.own + model.noise / data.counts + 1e-9 * model.variance
+        C[np.diag_indices(len(C))] += model.own + model.noise / data.counts + 1e-9 * model.variance(data.points)
         inverse = np.linalg.inv(np.linalg.cholesky(C))
         return cls(model, data, inverse, inverse @ (data.means - model.offset))
 
     def moments(self, others: Floats) -> tuple[Floats, Floats]:
         """Return mean and variance at the observed points, then at other points (n, d): (k + n,) each."""
-        cross = self.model.covariance(self.data.points, np.concatenate([self.data.points, others]))
-        cross[np.diag_indices(len(cross))] += self.model.own
+        points = np.concatenate([self.data.points, others])
+        cross = self.model.covariance(self.data.points, points)
+        cross[self._same(points)] += self.model.own
         V = self.inverse @ cross
-        variance = self.model.variance - np.einsum("tn,tn->n", V, V)
+        variance = self.model.variance(points) - np.einsum("tn,tn->n", V, V)
         return self.model.offset + self.whitened @ V, np.maximum(variance, 0.0)
+
+    def _same(self, points: Floats) -> tuple[Ints, Ints]:
+        """Return the pairs of an observed point and one of `points` that are the same point."""
+        place = {x.tobytes(): i for i, x in enumerate(self.data.points + 0.0)}  # -0.0 + 0.0 is 0.0
+        pairs = [(place[x.tobytes()], j) for j, x in enumerate(points + 0.0) if x.tobytes() in place]
+        i, j = np.array(pairs).T
+        return i, j

@@ -10,8 +10,8 @@ what was observed. No theorem covers it, since all that a theorem takes as known
 """
 
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike
 from softbandit import validation
 from softbandit.backend import ArmMask, DrawCount, Draws, Floats, Ints, PerCost, PerTrial
 from softbandit.domains import FINITE_LIMIT, Domain, Space
-from softbandit.errors import ArgumentError, Description
+from softbandit.errors import ArgumentError, Description, FeedbackError
 from softbandit.gp import Kernel, Matern, PivotPosterior, PointEffects, PointPosterior, Repeats, learn
 from softbandit.policies.base import About, Choice, State, Steps
 from softbandit.policies.output_units import Units
@@ -33,7 +33,20 @@ CANDIDATES = 512  # drawn in a round from what is too large to be looked at as a
 CENTRES, COPIES = 4, 48  # promising points, and the candidates near each
 RADII = (0.1, 0.03, 0.01)  # of these, relative to the domain's width
 PRICE_GAIN = 1.0  # of the debt
-LEAST_OPTIMISM = 0.2  # as a share, at the end of the horizon
+APART = 24  # points far apart, which decide on the transform of an output
+LARGEST = 1e150  # observation: squares of larger ones overflow
+PATIENCE = 100  # rounds left for which an arm that may be better by 1.2 standard deviations is worth a try
+
+
+def far_apart(points: Floats, count: int) -> Ints:
+    """Return the numbers of that many points, each as far as possible from those before it."""
+    width = np.ptp(points, axis=0)
+    scaled = points / np.where(width > 0, width, 1.0)
+    chosen, gap = [0], np.full(len(points), np.inf)
+    while len(chosen) < min(count, len(points)):
+        gap = np.minimum(gap, ((scaled - scaled[chosen[-1]]) ** 2).sum(axis=1))
+        chosen.append(int(gap.argmax()))
+    return np.array(chosen)
 
 
 class Outlook(NamedTuple):
@@ -90,7 +103,8 @@ class Knowledge:
         return replace(self, fitted=len(self.X), models=models).with_posteriors()
 
     def _learn_output(self, i: int, start: Floats | None) -> OutputModel:
-        units = Units.learned(self.by_point(i).means, limited=i > 0)
+        data = self.by_point(i)
+        units = Units.learned(data.means, i > 0, data.means[far_apart(data.points, APART)])
         effects, theta = learn(self.policy.kernel, Repeats.of(self.X, units.inside(self.Y[:, i])), start)
         return OutputModel(units, effects, theta)
 
@@ -101,11 +115,15 @@ class Knowledge:
         return replace(self, posteriors=tuple(self._posterior(i) for i in range(len(self.models))))
 
     def _posterior(self, i: int) -> PivotPosterior:
+        """Return that of one output: the rounds learned from by arm, the later ones in order, as they came."""
         units, effects, _ = self.models[i]
         y, posterior = units.inside(self.Y[:, i]), PivotPosterior.prior(effects, self.policy.arms)
-        for arm in np.unique(self.where):
-            values = y[self.where == arm]
+        where = self.where[: self.fitted]
+        for arm in np.unique(where):
+            values = y[: self.fitted][where == arm]
             posterior = posterior.observe(int(arm), float(values.mean()), len(values))
+        for arm, value in zip(self.where[self.fitted :], y[self.fitted :], strict=True):
+            posterior = posterior.observe(int(arm), float(value))
         return posterior
 
     def by_point(self, i: int) -> Repeats:
@@ -115,8 +133,7 @@ class Knowledge:
     @cached_property
     def spreads(self) -> Floats:
         """The spread of each output over the observed points, (1 + m,)."""
-        spreads = np.array([self.by_point(i).means.std() for i in range(self.Y.shape[1])])
-        return np.where(spreads > 0, spreads, 1.0)
+        return np.array([Units.of(self.by_point(i).means).spread for i in range(self.Y.shape[1])])
 
     @property
     def debt(self) -> Floats:
@@ -130,24 +147,39 @@ class Knowledge:
         """The candidates of the next round, their estimates, and the prices."""
         t = len(self.X)
         where, points, moments = self._candidates()
-        share = 1.0 if self.policy.horizon is None else max(LEAST_OPTIMISM, 1 - t / self.policy.horizon)
-        k = self.policy.optimism * math.sqrt(share)
+        f, costs = self._optimistic(moments)
+        contexts = None if self.policy.context is None else self.policy.context[where]
+        prices = limit_prices(f, costs, contexts)
+        s_f, s_g = self.spreads[0], self.spreads[1:]
+        rounds = self.policy.horizon or t
+        owed = PRICE_GAIN * (s_f / s_g) * (self.debt / s_g) / math.sqrt(max(rounds, t))
+        return Outlook(where, points, f, costs, prices, np.maximum(prices.phi + owed, 0.0))
+
+    def outlook_among(self, offered: Ints) -> Outlook:
+        """Return the outlook for a round that offers some of the arms, at the same prices."""
+        o = self.outlook
+        if self.posteriors:
+            return Outlook(offered, o.points[offered], o.f[offered], o.g[:, offered], o.prices, o.phi)
+        drawn = np.random.default_rng([len(self.X), 2]).permutation(offered)[:CANDIDATES]
+        arms = np.union1d(np.intersect1d(o.where, offered), drawn)
+        points = self.policy.arms[arms]
+        f, costs = self._optimistic([(v[-len(arms) :] for v in fit.moments(points)) for fit in self.fits])
+        return Outlook(arms, points, f, costs, o.prices, o.phi)
+
+    def _optimistic(self, moments: Iterable[Iterable[Floats]]) -> tuple[Floats, Floats]:
+        """Return f_t (c,) and g_t (m, c), from mean and variance of each output in its own units."""
+        t, T = len(self.X), self.policy.horizon
+        left = max(t, PATIENCE) if T is None else max(T - t, 1)
+        k = self.policy.optimism * math.sqrt(2 * math.log1p(left / PATIENCE))
         signs = [1.0] + [-1.0] * (self.Y.shape[1] - 1)
         f, *g = (
             model.units.outside(mean + sign * k * np.sqrt(variance), model.effects.noise)
             for sign, model, (mean, variance) in zip(signs, self.models, moments, strict=True)
         )
-        costs = np.array(g).reshape(-1, len(f))
-        contexts = None if self.policy.context is None else self.policy.context[where]
-        prices = limit_prices(f, costs, contexts)
-        s_f, s_g = self.spreads[0], self.spreads[1:]
-        rounds = self.policy.horizon or t
-        owed = PRICE_GAIN * s_f / s_g**2 * self.debt / math.sqrt(max(rounds, t))
-        return Outlook(where, points, f, costs, prices, np.maximum(prices.phi + owed, 0.0))
+        return f, np.array(g).reshape(-1, len(f))
 
-    def acquisition(self) -> Floats:
+    def acquisition(self, o: Outlook) -> Floats:
         """Return what is maximised over the candidates: if no mixture meets the limits, minus the violation."""
-        o = self.outlook
         if o.prices.feasible:
             return np.asarray(o.f - o.phi @ o.g)
         s = self.spreads
@@ -158,12 +190,17 @@ class Knowledge:
         if self.posteriors:
             moments = [(p.mean, p.variance) for p in self.posteriors]
             return np.arange(len(self.policy.arms)), self.policy.arms, moments
-        data = [Repeats.of(self.X, m.units.inside(self.Y[:, i])) for i, m in enumerate(self.models)]
-        fits = [PointPosterior.of(model.effects, d) for model, d in zip(self.models, data, strict=True)]
-        first = np.unique(data[0].place, return_index=True)[1]  # the round in which each point was first observed
+        data = self.fits[0].data
+        first = np.unique(data.place, return_index=True)[1]  # the round in which each point was first observed
         where, points = self.policy.candidates(self.X[self._promising()], len(self.X))
-        moments = [fit.moments(points) for fit in fits]
-        return np.append(self.where[first], where), np.concatenate([data[0].points, points]), moments
+        moments = [fit.moments(points) for fit in self.fits]
+        return np.append(self.where[first], where), np.concatenate([data.points, points]), moments
+
+    @cached_property
+    def fits(self) -> tuple[PointPosterior, ...]:
+        """The posterior of each output, in its own units."""
+        data = (Repeats.of(self.X, m.units.inside(self.Y[:, i])) for i, m in enumerate(self.models))
+        return tuple(PointPosterior.of(model.effects, d) for model, d in zip(self.models, data, strict=True))
 
     def _promising(self) -> Ints:
         """Return rounds at which the best of the observed points were played, by their means and the limits' prices."""
@@ -217,7 +254,7 @@ class Autopilot(Steps):
     kernel
         The form of the functions; Matern with one length scale per feature by default.
     optimism
-        Posterior standard deviations by which estimates are optimistic at first.
+        A factor on the optimism of the estimates, sqrt(2 ln(1 + rounds left / 100)) posterior standard deviations.
 
     Examples
     --------
@@ -231,9 +268,10 @@ class Autopilot(Steps):
     horizon: int | None = None
     contexts: ArrayLike | None = None
     kernel: Kernel = None  # type: ignore[assignment]
-    optimism: float = 1.5
+    optimism: float = 1.0
     space: Domain | None = field(init=False, repr=False)
     context: Ints | None = field(init=False, repr=False)  # (n,): numbered from 0
+    given: dict[str, Any] = field(init=False, repr=False)  # the settings of a file: a small space is not its arms
 
     takes_spaces = True
     about = About(
@@ -266,14 +304,17 @@ class Autopilot(Steps):
         if not known.models:
             where, x = self._far_away(known.X, uniform, among)
             return Choice(self._as_choice(where, x), np.zeros(1), np.zeros((1, self.constraints)))
-        o, z = known.outlook, known.acquisition()
-        allowed = z if among is None else np.where(among[o.where], z, -np.inf)
-        best = np.flatnonzero(allowed >= allowed.max() - 1e-12 * np.abs(z).max())
+        o = known.outlook if among is None else known.outlook_among(np.flatnonzero(among))
+        z = known.acquisition(o)
+        best = np.flatnonzero(z >= z.max() - 1e-12 * np.abs(z).max())
         i = int(best[int(uniform[-1] * len(best))])
         return Choice(self._as_choice(int(o.where[i]), o.points[i]), o.f[i : i + 1], o.g[:, i][None])
 
     def update(self, state: State, choice: Choice, reward: PerTrial, cost: PerCost) -> State:
         Y = np.concatenate([reward[:, None], cost], axis=1)
+        if np.abs(Y).max() > LARGEST:
+            got = Description(f"{np.abs(Y).max():.3g}")
+            raise FeedbackError.of("reward, cost", f"numbers of at most {LARGEST:g}", got, "Check the units.")
         per_trial = zip(state.posterior, choice.arm, Y, strict=True)
         known = tuple(k.observe(*self._as_point(arm), y) for k, arm, y in per_trial)
         dual = np.array([k.outlook.phi if k.models else np.zeros(self.constraints) for k in known])
@@ -344,8 +385,7 @@ class Autopilot(Steps):
             if points is None and known.posteriors:
                 mean, variance = known.posteriors[i].mean, known.posteriors[i].variance
             else:
-                data = Repeats.of(known.X, units.inside(known.Y[:, i]))
-                mean, variance = (v[len(data.points) :] for v in PointPosterior.of(effects, data).moments(X))
+                mean, variance = (v[-len(X) :] for v in known.fits[i].moments(X))
             pairs.append(units.moments(mean, variance, effects.noise))
         means, deviations = zip(*pairs, strict=True)
         return np.array(means), np.array(deviations)
@@ -364,6 +404,8 @@ class Autopilot(Steps):
             object.__setattr__(self, "kernel", Matern([1.0] * self.dimension))
         elif not isinstance(self.kernel, Kernel):
             raise ArgumentError.of("kernel", "a Kernel", self.kernel, "For example sb.Matern(0.3), or leave it out.")
+        given = {f.name: getattr(self, f.name) for f in fields(self) if f.init}
+        object.__setattr__(self, "given", given if space is None else given | {"arms": space})
 
     def _numbered_contexts(self) -> Ints | None:
         if self.contexts is None:

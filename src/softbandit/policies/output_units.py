@@ -4,7 +4,7 @@
 
 asinh is linear near zero and logarithmic far from it, on both sides: a limit at zero stays where it is, and a
 few huge values do not hide the rest. What is limited is the mean of y, not of w: with w ~ N(a, v),
-E[sinh(w)] = sinh(a) exp(v / 2), so means and bounds are converted exactly.
+E[sinh(w)] = sinh(a) exp(v / 2) and Var[sinh(w)] = (e^v - 1) (e^v cosh(2 a) + 1) / 2, so both are converted exactly.
 """
 
 import math
@@ -15,6 +15,7 @@ import numpy as np
 from softbandit.backend import Floats
 
 BENDS = (0.1, 0.3, 0.6)  # quantiles of |y - zero| that are tried
+FARTHEST, WIDEST = 300.0, 50.0  # of |w| and of its variance: beyond them, exponentials overflow
 EVIDENCE = 4.0  # by which the log likelihood must rise for a transform to be used
 
 
@@ -28,23 +29,28 @@ class Units:
     bend: float = 0.0
 
     @classmethod
-    def learned(cls, y: Floats, limited: bool) -> "Units":
-        """Return units for values (k,) of different points; `limited`: zero is a limit, and stays in the middle."""
-        plain = cls._standard(y, 0.0, 0.0)
-        zero = 0.0 if limited else float(np.median(y))
-        bends = {float(np.quantile(np.abs(y - zero), q)) for q in BENDS} - {0.0}
-        choices = {bend: cls._standard(y, zero, bend) for bend in sorted(bends)}
-        best = max(choices, key=lambda bend: choices[bend].log_likelihood(y), default=0.0)
-        if not best or choices[best].log_likelihood(y) < plain.log_likelihood(y) + EVIDENCE:
-            return plain
-        return choices[best]
+    def learned(cls, y: Floats, limited: bool, apart: Floats | None = None) -> "Units":
+        """Return units for values (k,) of different points; `limited`: zero is a limit, and stays where it is.
+
+        `apart` are values at points that are far apart, which decide on a transform: most of the points that a
+        policy plays are where it is good, and look like a peak. By default they are all.
+        """
+        apart = y if apart is None else apart
+        zero = 0.0 if limited else float(np.median(apart))
+        bends = sorted({float(np.quantile(np.abs(apart - zero), q)) for q in BENDS} - {0.0})
+        evidence = [cls.of(apart, zero, bend).log_likelihood(apart) for bend in bends]
+        plain = cls.of(apart).log_likelihood(apart)
+        if not bends or max(evidence) < plain + EVIDENCE:
+            return cls.of(y)
+        return cls.of(y, zero, bends[int(np.argmax(evidence))])
 
     @classmethod
-    def _standard(cls, y: Floats, zero: float, bend: float) -> "Units":
+    def of(cls, y: Floats, zero: float = 0.0, bend: float = 0.0) -> "Units":
+        """Return units in which the values have mean 0 and deviation 1; if all are equal, their size is the unit."""
         w = np.arcsinh((y - zero) / bend) if bend else y
-        spread = float(w.std())
-        largest = float(np.abs(w).max())
-        return cls(float(w.mean()), spread if spread > 1e-9 * largest else largest or 1.0, zero, bend)
+        size = float(np.abs(w).max()) or 1.0
+        share = float((w / size).std())  # squares of w itself may overflow, or be zero
+        return cls(float((w / size).mean()) * size, (share if share > 1e-9 else 1.0) * size, zero, bend)
 
     def log_likelihood(self, y: Floats) -> float:
         """Return that of y if z is normal, up to a constant."""
@@ -58,21 +64,21 @@ class Units:
 
     def outside(self, z: Floats, noise: float) -> Floats:
         """Return the mean of y at points where z without its noise, of that variance, is known."""
-        w = self.centre + self.spread * z
+        a = self.centre + self.spread * z
         if not self.bend:
-            return np.asarray(w)
-        factor = math.exp(min(self.spread**2 * noise / 2, 50.0))
-        return self.zero + self.bend * factor * np.sinh(np.clip(w, -300.0, 300.0))
+            return np.asarray(a)
+        return self.zero + self._factor(noise) * np.sinh(np.clip(a, -FARTHEST, FARTHEST))
 
     def moments(self, mean: Floats, variance: Floats, noise: float) -> tuple[Floats, Floats]:
         """Return mean and standard deviation of `outside` for z ~ N(mean, variance)."""
-        if not self.bend:
-            return self.outside(mean, noise), self.spread * np.sqrt(variance)
-        v = np.minimum(self.spread**2 * variance, 50.0)
         middle = self.outside(mean, noise)
-        slope = (
-            self.bend
-            * math.exp(min(self.spread**2 * noise / 2, 50.0))
-            * np.cosh(np.clip(self.centre + self.spread * mean, -300.0, 300.0))
-        )
-        return self.zero + (middle - self.zero) * np.exp(v / 2), slope * np.sqrt(v)
+        if not self.bend:
+            return middle, self.spread * np.sqrt(variance)
+        a = np.clip(self.centre + self.spread * mean, -FARTHEST, FARTHEST)
+        v = np.minimum(self.spread**2 * variance, WIDEST)
+        deviation = np.sqrt(np.expm1(v) * (np.exp(v) * np.cosh(2 * a) + 1) / 2)
+        return self.zero + (middle - self.zero) * np.exp(v / 2), self._factor(noise) * deviation
+
+    def _factor(self, noise: float) -> float:
+        """Return what sinh(a) is multiplied by, with noise of that variance."""
+        return self.bend * math.exp(min(self.spread**2 * noise, WIDEST) / 2)

@@ -1,8 +1,6 @@
-"""The prices at which the best mixture of actions meets its limits: phi = argmin over phi >= 0 of max E[f - phi . g].
+"""The prices at which the best mixture of arms meets its limits: phi = argmin over phi >= 0 of max E[f - phi . g].
 
-An action chooses an arm in every context, and contexts are equally likely; without contexts it is an arm. There are too
-many actions to list, but at given prices the best one is found context by context. So they are generated: the
-best one at the prices of those found so far is added, until none is better.
+With contexts, which are equally likely, the maximum is taken in each of them.
 """
 
 from typing import NamedTuple
@@ -10,11 +8,10 @@ from typing import NamedTuple
 import numpy as np
 
 from softbandit.backend import Floats, Ints
-from softbandit.policies.mixture import best_mixture
 
-MOST_ACTIONS = 60
-ESCAPE = 100.0  # minus the reward of a mixture that meets the limits whatever the arms do, in units of the spread
-ENOUGH = 1e-9  # the gain of a new action, in units of the reward's spread, below which it is not better
+MOST_STEPS = 100
+HIGHEST = 1e6  # price, in units of the reward's spread per spread of a cost: beyond it a limit cannot be met
+ENOUGH = 1e-9  # an improvement, in units of the reward's spread, that counts as none
 
 
 class Prices(NamedTuple):
@@ -22,7 +19,7 @@ class Prices(NamedTuple):
 
     phi: Floats
     feasible: bool
-    violation: Floats  # (m,): the least total violation's, of each cost; 0 if feasible
+    violation: Floats  # (m,): of the mixture whose largest, in units of each cost's spread, is least; 0 if feasible
 
 
 def limit_prices(f: Floats, g: Floats, contexts: Ints | None = None) -> Prices:
@@ -41,53 +38,63 @@ def limit_prices(f: Floats, g: Floats, contexts: Ints | None = None) -> Prices:
 
 
 def _one_price(h: Floats, contexts: Ints | None) -> tuple[Floats, Floats]:
-    """Return phi (1,) and the least violation (1,): a line through one action within the limit and one beyond it.
+    """Return phi (1,) and the least violation (1,): a line through one choice within the limit and one beyond it.
 
-    The price is the slope of the line; the best action at that price replaces the one on its side of the limit.
+    The price is the slope of the line; the best choice at that price replaces the one on its side of the limit.
     """
     none = np.zeros(1)
-    within, beyond = (_best_action(h, weights, contexts) for weights in np.array([[0.0, -1.0], [1.0, 0.0]]))
+    within, beyond = (_best_choice(h, weights, contexts) for weights in np.array([[0.0, -1.0], [1.0, 0.0]]))
     if within[1] > 0:
         return none, within[1:]
-    for _ in range(MOST_ACTIONS):
-        if beyond[1] <= 0:  # the best action of all is within the limit
+    phi = 0.0
+    for _ in range(MOST_STEPS):
+        if beyond[1] <= 0:  # the best of all is within the limit
             return none, none
         phi = max(0.0, float((beyond[0] - within[0]) / (beyond[1] - within[1])))
-        action = _best_action(h, np.array([1.0, -phi]), contexts)
-        if action[0] - phi * action[1] <= within[0] - phi * within[1] + ENOUGH:
+        choice = _best_choice(h, np.array([1.0, -phi]), contexts)
+        if choice[0] - phi * choice[1] <= within[0] - phi * within[1] + ENOUGH:
             break
-        within, beyond = (action, beyond) if action[1] <= 0 else (within, action)
+        within, beyond = (choice, beyond) if choice[1] <= 0 else (within, choice)
     return np.array([phi]), none
 
 
-def _several_prices(h: Floats, contexts: Ints | None) -> tuple[Floats, Floats]:
-    """Return phi (m,) and the least violation (m,): the dual of the best mixture of the actions found so far."""
-    m = len(h) - 1
-    escape = np.append(-ESCAPE, -np.ones(m))  # an action that meets every limit, at a prohibitive price
-    found = np.stack([escape, *(_best_action(h, weights, contexts) for weights in _extremes(m))], axis=1)
-    for _ in range(MOST_ACTIONS):
-        mixture = best_mixture(found[None, 0], found[None, 1:])
-        weights = np.append(1.0, -mixture.price[0])
-        action = _best_action(h, weights, contexts)
-        if weights @ action <= (weights @ found).max() + ENOUGH:
-            break
-        found = np.concatenate([found, action[:, None]], axis=1)
-    shares = mixture.over_arms(found.shape[1])[0]
-    if shares[0] <= ENOUGH:
-        return mixture.price[0], np.zeros(m)
-    return np.zeros(m), np.maximum(found[1:, 1:] @ shares[1:] / max(1 - shares[0], ENOUGH), 0.0)
-
-
-def _extremes(m: int) -> Floats:
-    """Return weights of reward and costs: the reward alone, and each cost alone, and all costs together."""
-    return np.concatenate([np.eye(1, 1 + m), -np.eye(m, 1 + m, k=1), [[0.0] + [-1.0] * m]])
-
-
-def _best_action(h: Floats, weights: Floats, contexts: Ints | None) -> Floats:
-    """Return reward and costs (1 + m,) of the action that maximises weights . h."""
+def _best_choice(h: Floats, weights: Floats, contexts: Ints | None) -> Floats:
+    """Return reward and cost (2,) of the arm that maximises weights . h; with contexts, of the best arms' mean."""
     z = weights @ h
     if contexts is None:
         return np.asarray(h[:, int(z.argmax())])
     order = np.lexsort((-z, contexts))  # by context, the best arm first
     first = np.flatnonzero(np.diff(contexts[order], prepend=-1))
     return np.asarray(h[:, order[first]].mean(axis=1))
+
+
+def _several_prices(h: Floats, contexts: Ints | None) -> tuple[Floats, Floats]:
+    """Return phi (m,) and the least violation (m,), by linear program.
+
+    Minimise mean_z u_z over (u, 0 <= phi <= HIGHEST) with u_z >= f(x) - phi . g(x) at every arm x of context z.
+    """
+    m, n = len(h) - 1, h.shape[1]
+    labels = np.zeros(n, dtype=np.int64) if contexts is None else np.unique(contexts, return_inverse=True)[1].ravel()
+    members = (labels[:, None] == np.arange(labels.max() + 1)).astype(float)  # (n, contexts)
+    K = members.shape[1]
+    cost = np.concatenate([np.full(K, 1 / K), np.zeros(m)])
+    bounds = [(None, None)] * K + [(0, HIGHEST)] * m
+    phi = _solve(c=cost, A_ub=np.c_[-members, -h[1:].T], b_ub=-h[0], bounds=bounds)[K:]
+    if phi.max() < HIGHEST * (1 - 1e-6):
+        return np.maximum(phi, 0.0), np.zeros(m)
+    # Minimise v over mixtures pi that give each context the same weight, with E_pi[g_i] <= v for every i.
+    *pi, v = _solve(
+        c=np.append(np.zeros(n), 1.0),
+        A_ub=np.c_[h[1:], -np.ones(m)],
+        b_ub=np.zeros(m),
+        A_eq=np.c_[members.T, np.zeros(K)],
+        b_eq=np.full(K, 1 / K),
+        bounds=[(0, None)] * n + [(None, None)],
+    )
+    return (np.maximum(phi, 0.0), np.zeros(m)) if v <= ENOUGH else (np.zeros(m), np.maximum(h[1:] @ np.array(pi), 0.0))
+
+
+def _solve(**program: object) -> Floats:
+    from scipy.optimize import linprog
+
+    return np.asarray(linprog(**program, method="highs").x)

@@ -1,0 +1,171 @@
+"""Prices of the limits, against linear programs solved by SciPy."""
+
+import numpy as np
+import pytest
+
+import softbandit as sb
+from softbandit.policies.prices import limit_prices
+from softbandit.theory import optimal_dual
+
+
+def sample(m, n=60, seed=0, shift=0.3):
+    """Return rewards (n,) and costs (m, n), correlated, so that the limits bind; some mixture meets them."""
+    rng = np.random.default_rng([m, seed])
+    f = rng.standard_normal(n)
+    return f, 0.8 * f + rng.standard_normal((m, n)) - shift
+
+
+def dual_value(phi, f, g, contexts=None):
+    """Return max E[f - phi . g] over actions: by context, which are equally likely."""
+    z = f - phi @ g
+    labels = np.zeros(len(f)) if contexts is None else contexts
+    return np.mean([z[labels == label].max() for label in np.unique(labels)])
+
+
+@pytest.mark.parametrize("m", [1, 2, 3])
+@pytest.mark.parametrize("seed", range(5))
+def test_prices_equal_the_dual_of_the_best_mixture(m, seed):
+    f, g = sample(m, seed=seed)
+    prices, exact = limit_prices(f, g), optimal_dual(f, g.T)
+    assert prices.feasible
+    np.testing.assert_array_equal(prices.violation, np.zeros(m))
+    # The program is solved to 1e-8 of the largest reward, some 3, and prices are of order 1.
+    np.testing.assert_allclose(prices.phi, exact.price, atol=1e-5)
+    assert dual_value(prices.phi, f, g) == pytest.approx(exact.value, abs=1e-6)
+
+
+@pytest.mark.parametrize("m", [1, 2, 3])
+@pytest.mark.parametrize("count", [2, 7, 20])
+def test_with_contexts_the_value_at_the_prices_is_that_of_the_best_mixture(m, count):
+    for seed in range(3):
+        f, g = sample(m, n=200, seed=seed)
+        contexts = np.random.default_rng(seed).permutation(np.arange(200) % count)
+        prices, exact = limit_prices(f, g, contexts), sb.randomized_optimum(f, g.T, contexts)
+        assert prices.feasible
+        assert (prices.phi >= 0).all()
+        assert dual_value(prices.phi, f, g, contexts) == pytest.approx(exact.value, abs=1e-6)
+
+
+@pytest.mark.parametrize("m", [1, 2])
+@pytest.mark.parametrize("shift", [-1e4, -50.0, 50.0, 1e4])
+def test_adding_a_number_to_the_rewards_changes_no_price(m, shift):
+    f, g = sample(m)
+    exact = limit_prices(f, g)
+    prices = limit_prices(f + shift, g)
+    assert prices.feasible
+    # Rewards of 1e4 have rounding errors of 2e-12.
+    np.testing.assert_allclose(prices.phi, exact.phi, atol=1e-10)
+
+
+@pytest.mark.parametrize("m", [1, 2, 3])
+def test_prices_follow_the_units(m):
+    f, g = sample(m)
+    plain, other = limit_prices(f, g), limit_prices(1e6 * f, 1e-3 * g)
+    np.testing.assert_allclose(other.phi, 1e9 * plain.phi, rtol=1e-5, atol=1)
+
+
+@pytest.mark.parametrize("m", [1, 2, 3])
+def test_limits_that_do_not_bind_cost_nothing(m):
+    f, g = sample(m)
+    prices = limit_prices(f, g - 10)
+    assert prices.feasible
+    np.testing.assert_array_equal(prices.phi, np.zeros(m))
+
+
+@pytest.mark.parametrize("m", [1, 2, 3])
+@pytest.mark.parametrize("margin", [1e-2, 1e-3, 1e-5])
+def test_limits_that_can_just_be_met_are_feasible(m, margin):
+    """Arm 0 alone meets the limits, by a margin that is small beside the spread of the costs; arm 1 just misses them.
+
+    So both mix equally, and the prices add up to 1 / (2 margin), far more than the spreads suggest.
+    """
+    rng = np.random.default_rng(m)
+    f, g = -rng.random(30), 0.5 + rng.random((m, 30))
+    f[:2], g[:, :2] = [0.0, 1.0], [-margin, margin]
+    prices = limit_prices(f, g)
+    assert prices.feasible
+    # The program meets limits to 1e-8 of the largest cost, 1.5.
+    assert dual_value(prices.phi, f, g) == pytest.approx(0.5, abs=1e-8 / margin)
+    assert prices.phi.sum() == pytest.approx(0.5 / margin, rel=1e-6)
+
+
+def least_violation(g, contexts=None):
+    """Return the least that the largest violation can be, by SciPy: minimise t with E[g_i] <= t."""
+    from scipy.optimize import linprog
+
+    m, n = g.shape
+    labels = np.zeros(n) if contexts is None else contexts
+    members = np.array([labels == label for label in np.unique(labels)], dtype=float)
+    solution = linprog(
+        np.r_[np.zeros(n), 1.0],
+        A_ub=np.column_stack([g, -np.ones(m)]),
+        b_ub=np.zeros(m),
+        A_eq=np.column_stack([members, np.zeros(len(members))]),
+        b_eq=np.full(len(members), 1 / len(members)),
+        bounds=[(0, None)] * n + [(None, None)],
+    )
+    return solution.fun
+
+
+@pytest.mark.parametrize("contexts", [None, np.arange(60) % 4])
+def test_if_no_mixture_meets_the_limit_the_least_violation_is_exact(contexts):
+    f, g = sample(1)
+    costs = g - g.min() + 0.25
+    prices = limit_prices(f, costs, contexts)
+    assert not prices.feasible
+    np.testing.assert_array_equal(prices.phi, [0.0])
+    assert prices.violation[0] == pytest.approx(least_violation(costs, contexts), rel=1e-9)
+
+
+@pytest.mark.parametrize("m", [2, 3])
+@pytest.mark.parametrize("contexts", [None, np.arange(60) % 4])
+def test_if_no_mixture_meets_several_limits_the_largest_violation_is_least(m, contexts):
+    rng = np.random.default_rng(m)
+    f, g = rng.standard_normal(60), rng.random((m, 60))
+    g = g / np.ptp(g, axis=1)[:, None]  # violations are compared in units of each cost's spread
+    g -= least_violation(g, contexts) - 0.3
+    prices = limit_prices(f, g, contexts)
+    assert not prices.feasible
+    np.testing.assert_array_equal(prices.phi, np.zeros(m))
+    # The program's tolerance is 1e-8.
+    assert prices.violation.max() == pytest.approx(0.3, abs=1e-6)
+
+
+def test_one_of_two_limits_that_contradict_each_other_is_violated():
+    """g_2 = 1 - g_1: E[g_1] + E[g_2] = 1, so that the largest is at least 1/2."""
+    cost = np.linspace(-2, 2, 21)
+    prices = limit_prices(np.arange(21.0), np.stack([cost, 1 - cost]))
+    assert not prices.feasible
+    np.testing.assert_allclose(prices.violation, [0.5, 0.5], atol=1e-6)
+
+
+@pytest.mark.parametrize("m", [1, 2])
+def test_equal_arms_and_constant_functions_have_finite_prices(m):
+    for f, g in (
+        (np.zeros(5), np.zeros((m, 5))),
+        (np.zeros(5), np.full((m, 5), -1.0)),
+        (np.ones(5), np.tile(np.linspace(-1, 1, 5), (m, 1))),
+        (np.repeat([0.0, 1.0], 5), np.tile(np.repeat([-1.0, 1.0], 5), (m, 1))),
+    ):
+        prices = limit_prices(f, g)
+        assert prices.feasible
+        assert np.isfinite(prices.phi).all()
+        exact = sb.randomized_optimum(f, g.T).value
+        assert dual_value(prices.phi, f, g) == pytest.approx(exact, abs=1e-6)
+    assert not limit_prices(np.zeros(5), np.full((m, 5), 2.0)).feasible
+    np.testing.assert_allclose(limit_prices(np.zeros(5), np.full((m, 5), 2.0)).violation, np.full(m, 2.0))
+
+
+def test_without_limits_there_are_no_prices():
+    prices = limit_prices(np.arange(3.0), np.empty((0, 3)))
+    assert prices.feasible
+    assert prices.phi.shape == prices.violation.shape == (0,)
+
+
+def test_a_context_without_candidates_is_left_out():
+    f, g = sample(2)
+    contexts = np.arange(60) % 3
+    some = contexts != 1
+    prices = limit_prices(f[some], g[:, some], contexts[some])
+    exact = sb.randomized_optimum(f[some], g[:, some].T, contexts[some]).value
+    assert dual_value(prices.phi, f[some], g[:, some], contexts[some]) == pytest.approx(exact, abs=1e-6)
