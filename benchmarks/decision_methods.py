@@ -4,7 +4,7 @@
     tell(choice, reward, costs)
 
 All get the same: arms in [0, 1] or the space, noisy measurements, limits at a cost of zero. A policy that needs more is
-given what a user who follows docs/guide.md would pass (`guide_settings`).
+given more than a user knows: outputs in units of their spreads, and `guessed_settings` from the true functions.
 """
 
 from collections.abc import Callable
@@ -20,7 +20,7 @@ from softbandit.baselines import make
 from softbandit.domains import Domain
 
 FOR_ARMS, FOR_SPACES, FOR_ALL = ("arms",), ("space",), ("arms", "space")
-LEAST_SLATER = 1e-3  # as a share of the largest cost
+LEAST_SLATER = 1e-3  # in units of the costs
 
 
 class Method(NamedTuple):
@@ -38,8 +38,35 @@ class Method(NamedTuple):
 # -- Policies of the package. --
 
 
+class Units(NamedTuple):
+    """The units in which a policy gets its outputs: (output - centre) / unit. Costs keep their zero, the limit."""
+
+    centre: float  # of the reward
+    unit: np.ndarray  # (1 + m,)
+    size: np.ndarray  # (1 + m,): the largest size of each output in these units
+
+
+def own_units(problem):
+    return Units(0.0, np.ones(1 + problem.constraints), np.ones(1 + problem.constraints))
+
+
+def largest_sizes(problem):
+    """Return the units in which no output is larger than 1."""
+    values = np.vstack([spread_values(problem), np.column_stack([problem.reward, problem.costs])])
+    unit = np.abs(values).max(axis=0)
+    return Units(0.0, unit, np.ones(len(unit)))
+
+
+def spreads(problem):
+    """Return the units in which outputs have a spread of 1, and the reward a mean of 0."""
+    values = spread_values(problem)
+    centre, unit = np.append(values[:, 0].mean(), np.zeros(problem.constraints)), values.std(axis=0)
+    everything = np.vstack([values, np.column_stack([problem.reward, problem.costs])])
+    return Units(float(centre[0]), unit, np.abs((everything - centre) / unit).max(axis=0))
+
+
 class Policy:
-    """A policy run by an agent that gets rewards and costs in other units."""
+    """A policy run by an agent, in some units."""
 
     def __init__(self, policy, seed, units):
         # A simulation continues after an objection (no arm seems feasible, say); an agent would raise it.
@@ -51,12 +78,8 @@ class Policy:
         return self.decision.x if self.decision.arm is None else self.decision.arm
 
     def tell(self, choice, reward, costs):
-        self.agent.tell(self.decision, reward / self.units[0], drop_single(costs / self.units[1:]))
-
-
-def output_sizes(problem):
-    """Return the largest size of each output, (1 + m,): the unit of policies that need bounds."""
-    return np.abs(np.vstack([spread_values(problem), np.column_stack([problem.reward, problem.costs])])).max(axis=0)
+        centre, unit, _ = self.units
+        self.agent.tell(self.decision, (reward - centre) / unit[0], drop_single(costs / unit[1:]))
 
 
 @lru_cache(maxsize=2)
@@ -65,43 +88,47 @@ def factors(problem):
     return None if isinstance(problem.arms, Domain) else [sb.theory.features(problem.kernel, problem.arms)]
 
 
-def guide_settings(problem, rounds):
-    """Return what the guide tells a user to pass, in units in which no output is larger than 1.
+def guessed_settings(problem, rounds, units):
+    """Return the settings that a policy with a model needs.
 
-    Bounds are twice the largest size, the noise is the true one, Slater's margin is half of the true one. The kernel is
-    the problem's: the true one for rkhs, cloud and wireless, which favours these policies.
+    Bounds are twice the largest size, as the guide has it; the noise is the true one, Slater's margin half of the
+    true one, and the kernel the problem's.
     """
-    units = output_sizes(problem)
-    noise = problem.noises / units
-    margin = sb.theory.largest_margin(problem.costs / units[1:]).margin
+    bounds, noise = 2 * units.size, problem.noises / units.unit
+    margin = sb.theory.largest_margin(problem.costs / units.unit[1:]).margin
     return {
         "arms": problem.arms,
         "kernel": problem.kernel,
-        "reward_bound": 2.0,
-        "cost_bound": 2.0,
+        "reward_bound": float(bounds[0]),
+        "cost_bound": drop_single(bounds[1:]),
         "noise": float(noise[0]),
         "cost_noise": drop_single(noise[1:]),
         "horizon": rounds,
-        "slater": max(margin / 2, LEAST_SLATER),
+        "slater": min(max(margin / 2, LEAST_SLATER), 1.0),
         "constraints": problem.constraints,
     }
 
 
-def package(name, short_kernel=False, safe=False, **settings):
-    """Return the builder of a policy of the package, with these settings beside the guide's."""
+def package(name, safe=False, **settings):
+    """Return the builder of a policy of the package, with these settings beside the guessed ones."""
 
     def build(problem, rounds, seed):
-        passed = guide_settings(problem, rounds) | settings
-        units = output_sizes(problem)
-        passed |= {"kernel": guide_kernel(problem)} if short_kernel else {"factors": factors(problem)}
+        units = spreads(problem)
+        passed = guessed_settings(problem, rounds, units) | {"factors": factors(problem)} | settings
         if safe:
-            costs = problem.costs / units[1:]
+            costs = problem.costs / units.unit[1:]
             passed["safe"] = int(costs.max(axis=1).argmin())  # the safest arm
             if name == "opb":
                 passed["safe_cost"] = drop_single(costs[passed["safe"]])
         return Policy(make(name, **passed), seed, units)
 
     return build
+
+
+def old_guide(problem, rounds, seed):
+    units = largest_sizes(problem)
+    passed = guessed_settings(problem, rounds, units) | {"kernel": guide_kernel(problem), "width_scale": 0.2}
+    return Policy(make("ckb-rand", **passed), seed, units)
 
 
 def guide_kernel(problem):
@@ -114,13 +141,13 @@ def guide_kernel(problem):
 def autopilot(problem, rounds, seed):
     contexts = {} if problem.contexts is None else {"contexts": problem.contexts}
     policy = sb.Autopilot(problem.arms, constraints=problem.constraints, horizon=rounds, **contexts)
-    return Policy(policy, seed, np.ones(1 + problem.constraints))
+    return Policy(policy, seed, own_units(problem))
 
 
 def practical(problem, rounds, seed):
     kernel = sb.Matern([1.0] * problem.arms.dimension)
     policy = sb.Practical(problem.arms, kernel, horizon=rounds, constraints=problem.constraints)
-    return Policy(policy, seed, np.ones(1 + problem.constraints))
+    return Policy(policy, seed, own_units(problem))
 
 
 # -- Plain methods. --
@@ -214,7 +241,7 @@ METHODS = {
     "autopilot": Method(autopilot, FOR_ALL, contexts=True),
     "ckb": Method(package("ckb-rand", **TIGHT, dual_feedback="measured"), FOR_ALL, contexts=True),
     "ckb-ucb": Method(package("ckb-ucb", **TIGHT, dual_feedback="measured"), FOR_ALL, contexts=True),
-    "ckb-old": Method(package("ckb-rand", short_kernel=True, width_scale=0.2), FOR_ALL, contexts=True),
+    "ckb-old": Method(old_guide, FOR_ALL, contexts=True),
     "practical": Method(practical, FOR_SPACES),
     "pdcbo": Method(package("pdcbo", **TIGHT), contexts=True),
     "rpol": Method(package("rpol", **TIGHT), contexts=True),
@@ -227,7 +254,6 @@ METHODS = {
     "opb": Method(package("opb", safe=True, **TIGHT)),
     "sgp-ucb": Method(package("sgp-ucb", safe=True, **TIGHT)),
     "stageopt": Method(package("stageopt", safe=True, **TIGHT)),
-    "safe-bocp": Method(package("safe-bocp", safe=True)),
     "optuna-tpe": Method(optuna("tpe", commit=False), FOR_ALL),
     "optuna-tpe-commit": Method(optuna("tpe", commit=True), FOR_ALL),
     "optuna-gp": Method(optuna("gp", commit=False), FOR_ALL, most_rounds=300),

@@ -69,7 +69,8 @@ def curves(rows):
 
 def draw_runs(axes, rows, column, label, colour):
     """Draw the median over the seeds, and the middle half of them."""
-    rounds = sorted({int(row["round"]) for row in rows})
-    at = {t: [float(row[column]) for row in rows if int(row["round"]) == t] for t in rounds}
-    band = np.array([np.quantile(at[t], [0.5, 0.25, 0.75]) for t in rounds]).T
+    runs = {(int(row["round"]), row["seed"]): float(row[column]) for row in rows}  # the last row of a cell counts
+    rounds = sorted({t for t, _ in runs})
+    at = [[value for (round, _), value in runs.items() if round == t] for t in rounds]
+    band = np.array([np.quantile(values, [0.5, 0.25, 0.75]) for values in at]).T
     draw_band(axes, np.array(rounds), band, label, colour)

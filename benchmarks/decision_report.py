@@ -1,20 +1,25 @@
 """Tables and figures of docs/decisions.md from the rows of decisions.py.
 
-A run's value is max(P, floor): below the noise level, totals differ by luck. The value of a method in a cell (problem,
-rounds) is the mean over the seeds; its ratio is to the best method of the cell. The clairvoyant is never the best.
+A run's value is max(P, floor): below the noise level, totals differ by luck. A method's ratio in a cell (problem,
+rounds) is its mean value relative to that of the best method of the cell. The clairvoyant is never the best.
 """
 
 from collections import defaultdict
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
 import report
 import tables
-from decision_problems import FAMILY_OF
+from decision_measures import spread_values, truth
+from decision_problems import FAMILY_OF, PROBLEMS, RANDOM
+
+from softbandit.domains import Domain
 
 MEASURED = ("storm", "databases")
 LONG = 2000  # rounds, for the fall of the regret
 BOUND = "clairvoyant"  # not a competitor
+TOLD = ("opb", "sgp-ucb", "stageopt")  # a safe arm, which the others must find
 LOWEST, FAMILY_RATIO, PROBLEM_RATIO, KEPT, FALL = 0.8, 1.3, 2.0, 0.95, 0.5  # the targets
 
 
@@ -44,13 +49,17 @@ class Results:
         """Return max(P, floor) by seed."""
         return {seed: max(run["P"], run["floor"]) for seed, run in self.runs[cell].get(method, {}).items()}
 
-    def value(self, cell, method):
-        values = [*self.values(cell, method).values()]
-        return float(np.mean(values)) if values else np.nan
-
+    @cache  # noqa: B019 - one Results per program
     def ratio(self, cell, method):
-        """Return the value relative to the best method of the cell; NaN if it was not run."""
-        return self.value(cell, method) / min(self.value(cell, m) for m in self.runs[cell] if m != BOUND)
+        """Return the mean value relative to the best method's, over the seeds that both have; NaN if it was not run."""
+        ours = self.values(cell, method)
+        ratios = [1.0] if ours and method != BOUND else []
+        for other in self.runs[cell].keys() - {method, BOUND}:
+            theirs = self.values(cell, other)
+            common = ours.keys() & theirs.keys()
+            if common:
+                ratios.append(sum(ours[seed] for seed in common) / sum(theirs[seed] for seed in common))
+        return max(ratios, default=np.nan)
 
     def against(self, method, other, cells):
         """Return the geometric mean of the values of one method relative to another's, over the runs that both have."""
@@ -88,22 +97,35 @@ def write(folder, subject):
     """Write the parts of docs/decisions.md and its figures; print the targets."""
     import decision_plots
 
-    results = Results(tables.read(folder / "cells.csv"))
+    rows = tables.read(folder / "cells.csv")
+    results, alike = Results(rows), Results([row for row in rows if row["method"] not in TOLD])
     decision_plots.ratios(results).savefig(report.DOCS / "decisions.png")
     decision_plots.curves(tables.read(folder / "curves.csv")).savefig(report.DOCS / "decisions-runs.png")
     path = report.DOCS / "decisions.md"
-    path.write_text(report.replace_parts(path.read_text(), parts(results, subject)))
-    print(targets_table(results, subject))
-    print(path)
+    path.write_text(report.replace_parts(path.read_text(), parts(results, alike, subject)))
+    print(targets_table(results, subject), targets_table(alike, subject), path, sep="\n")
 
 
-def parts(results, subject):
+def parts(results, alike, subject):
+    """Return the parts of the page; `alike` are the results of the methods that were told the same."""
     return {
+        "scope": scope(results),
         "targets": targets_table(results, subject),
+        "targets-alike": targets_table(alike, subject),
         "methods": methods_table(results),
         "families": families_table(results, subject),
+        "problems": problems_table(results.problems()),
         "cells": cell_tables(results),
     }
+
+
+def scope(results):
+    """Return in words how much was run."""
+    seeds = [len(runs) for cell in results.runs.values() for runs in cell.values()]
+    lengths = sorted({rounds for _, rounds in results.cells})
+    counts = f"{min(seeds)} to {max(seeds)}" if min(seeds) < max(seeds) else f"{max(seeds)}"
+    words = f"{sum(seeds):,} runs: {len(results.methods)} methods, {len(results.problems())} problems"
+    return f"{words}, T = {', '.join(f'{T:,}' for T in lengths)}, {counts} seeds.\n"
 
 
 # -- The targets. --
@@ -227,6 +249,30 @@ def best_rival(results, subject, cells):
         if m not in (subject, BOUND)
     }
     return min((m for m in logs if len(logs[m]) >= len(cells) / 2), key=lambda m: logs[m].mean())
+
+
+def problems_table(problems):
+    """Return what the problems are like; of random ones, the first instance."""
+    head = ["problem", "family", "arms", "limits", "feasible", "lambda* / u", "arms in pi*", "noise / s_g"]
+    return report.markdown(head, [problem_line(problem) for problem in problems], left=2)
+
+
+def problem_line(name):
+    problem = PROBLEMS[name](0)
+    known = truth(problem)
+    on_space = isinstance(problem.arms, Domain)
+    arms = f"a space, d = {problem.arms.dimension}" if on_space else f"{len(problem.arms):,}"
+    prices, noise = (known.prices / known.rates).max(), (known.noise[1:] / known.spreads[1:]).max()
+    return [
+        name + (", random" if name in RANDOM else ""),
+        FAMILY_OF[name],
+        arms,
+        str(problem.constraints),
+        f"{100 * (spread_values(problem)[:, 1:] <= 0).all(axis=1).mean():.2g}%",
+        report.number(prices),
+        str(np.count_nonzero(known.weights)),
+        report.number(noise),
+    ]
 
 
 def cell_tables(results):

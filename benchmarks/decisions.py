@@ -60,6 +60,7 @@ def main():
     runner.add_argument("--rounds", nargs="+", type=int, default=ROUNDS)
     runner.add_argument("--seeds", type=int, default=10, help="how many")
     runner.add_argument("--first", type=int, default=0, help="the first seed")
+    runner.add_argument("--again", action="store_true", help="run finished cells again; the last row of a cell counts")
     runner.set_defaults(command=run)
     reporter = commands.add_parser("report")
     reporter.add_argument("folder", type=Path)
@@ -82,7 +83,7 @@ def run(options):
         if not path.exists():
             tables.start(path, columns)
     finished = {Cell(row["problem"], row["method"], int(row["rounds"]), int(row["seed"])) for row in tables.read(cells)}
-    todo = [cell for cell in wanted(options) if cell not in finished]
+    todo = [cell for cell in wanted(options) if options.again or cell not in finished]
     print(f"{len(todo)} cells, {len(finished)} finished before", flush=True)
     jobs = (delayed(result)(cell) for cell in todo)
     started = time.perf_counter()

@@ -1,6 +1,7 @@
 """The comparison of decisions measures what it says, runs every method, and can be continued."""
 
 import argparse
+import re
 
 import decision_report
 import decisions
@@ -113,12 +114,14 @@ def test_the_best_feasible_row_and_the_least_violating_one():
     assert best_feasible(np.array([[3.0, 0.3, -9.0], [1.0, 0.1, 0.1]])) == 1
 
 
-def test_finished_cells_are_skipped(tmp_path, capsys):
+def test_finished_cells_are_skipped_unless_asked_for_again(tmp_path, capsys):
     asked = {"out": tmp_path, "jobs": 1, "methods": ["random"], "problems": ["rkhs-1d"], "rounds": [10], "first": 0}
-    decisions.run(argparse.Namespace(**asked, seeds=1))
-    decisions.run(argparse.Namespace(**asked, seeds=2))
-    assert "1 cells, 1 finished before" in capsys.readouterr().out
-    assert len((tmp_path / "cells.csv").read_text().splitlines()) == 3
+    for seeds, again in ((1, False), (2, False), (2, True)):
+        decisions.run(argparse.Namespace(**asked, seeds=seeds, again=again))
+    assert re.findall(r"(\d) cells, (\d) finished", capsys.readouterr().out) == [("1", "0"), ("1", "1"), ("2", "2")]
+    header, *rows = (tmp_path / "cells.csv").read_text().splitlines()
+    assert header.split(",") == list(decisions.COLUMNS)
+    assert [row.split(",")[3] for row in rows] == ["0", "1", "0", "1"]
 
 
 # -- The report. --
@@ -147,6 +150,15 @@ def test_ratios_are_to_the_best_method_and_values_below_the_noise_level_count_as
     assert found.against("x", "y", [("cloud", 2000)]) == pytest.approx(np.sqrt(6 / 2 * 3 / 1))
 
 
+def test_methods_with_fewer_seeds_are_compared_on_those():
+    """On seed 0 alone z is at 1 against x at 2."""
+    rows = [row("SS-D", "x", 2.0, 0), row("SS-D", "x", 8.0, 1), row("SS-D", "z", 1.0, 0)]
+    found = decision_report.Results(rows)
+    assert found.ratio(("SS-D", 2000), "x") == 2.0
+    assert found.ratio(("SS-D", 2000), "z") == 1.0
+    assert np.isnan(found.ratio(("SS-D", 2000), "y"))
+
+
 def test_targets_report_what_was_measured():
     lowest, family, problem, kept, stuck, falls = decision_report.targets(results(), "x")
     assert lowest.measured == "1 of 2"
@@ -159,7 +171,7 @@ def test_targets_report_what_was_measured():
 
 
 def test_parts_of_the_page_show_every_method_and_problem():
-    parts = decision_report.parts(results(), "x")
+    parts = decision_report.parts(results(), results(), "x")
     assert "| y | 1.30 | 1.00 | 1.14 |" in parts["methods"]  # sqrt(1.3)
     assert "| SS-D | " not in parts["cells"]
     assert "<summary>SS-D</summary>" in parts["cells"]
