@@ -32,7 +32,7 @@ def limit_prices(f: Floats, g: Floats, contexts: Ints | None = None) -> Prices:
     if not m:
         return Prices(np.zeros(0), True, np.zeros(0))
     scales = np.array([float(np.ptp(row)) or 1.0 for row in (f, *g)])
-    h = np.stack([f, *g]) / scales[:, None]
+    h = np.stack([f - f.mean(), *g]) / scales[:, None]  # a constant changes no price, but would cost digits
     phi, violation = (_one_price if m == 1 else _several_prices)(h, contexts)
     return Prices(phi * scales[0] / scales[1:], not violation.any(), violation * scales[1:])
 
