@@ -39,8 +39,14 @@ def test_measures_match_a_run_worked_by_hand():
     assert row["excess"] == pytest.approx(1 / (3 * 0.1 / 2))  # the mean cost is 1, and sqrt(T) = 2
     assert row["floor"] == pytest.approx(0.25 * 0.1 * 2 / 0.5)
     assert (row["gap_first"], row["gap_last"]) == pytest.approx((0.0, 0.0), abs=1e-12)  # both arms are in pi*
-    # Staying on arm 0 costs f* - 0 = 1/4 per round, half a spread.
-    assert (row["top_share"], row["top_cost"], row["stuck"]) == pytest.approx((1.0, 0.5, 1))
+
+
+def test_a_run_on_a_safe_arm_is_stuck_unless_it_repays_a_debt():
+    """Staying on arm 0 costs f* = 1/4 per round, half a spread; in debt its cost of -1 is worth lambda* = 1/4."""
+    problem = two_arms()
+    idle, repaying = (measures(problem, truth(problem), played) for played in ([0, 0, 0, 0], [1, 1, 0, 0]))
+    assert (idle["top_share"], idle["top_cost"], idle["stuck"]) == pytest.approx((1.0, 0.5, 1))
+    assert (repaying["top_share"], repaying["top_cost"], repaying["stuck"]) == pytest.approx((1.0, 0.0, 0), abs=1e-12)
 
 
 def test_strict_measure_charges_a_quarter_of_u_if_the_limit_has_no_price():
