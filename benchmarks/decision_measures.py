@@ -118,16 +118,18 @@ def floor(known, rounds):
 def favourite(problem, known, played):
     """Return the share of the most played arm in the last half, what staying on it costs per round, and if it is stuck.
 
-    With contexts no run is stuck: every context has arms of its own.
+    A cost below the limit is worth something only to a run that exceeds that limit in total, and repays it. With
+    contexts no run is stuck: every context has arms of its own.
     """
     last = played[len(played) // 2 :]
     keys = unit_cells(problem, last) if isinstance(problem.arms, Domain) else np.array(last)[:, None]
     _, first, counts = np.unique(keys, axis=0, return_index=True, return_counts=True)
     arm = [last[first[counts.argmax()]]]
     f, g = outputs(problem, arm)
-    share = counts.max() / len(last)
-    alone = (round_best(problem, known, arm) - f + np.maximum(g, 0.0) @ known.prices)[0] / known.spreads[0]
-    return {"top_share": share, "top_cost": alone, "stuck": int(share > STUCK and alone > WRONG)}
+    in_debt = outputs(problem, played)[1].sum(axis=0) > 0
+    charged = np.where(in_debt, g, np.maximum(g, 0.0)) @ known.prices
+    share, cost = counts.max() / len(last), (round_best(problem, known, arm) - f + charged)[0] / known.spreads[0]
+    return {"top_share": share, "top_cost": cost, "stuck": int(share > STUCK and cost > WRONG)}
 
 
 def unit_cells(problem, points):

@@ -18,6 +18,7 @@ from softbandit.domains import Domain
 
 MEASURED = ("storm", "databases")
 LONG = 2000  # rounds, for the fall of the regret
+SEEDS = 10  # that a conclusion needs
 BOUND = "clairvoyant"  # not a competitor
 TOLD = ("opb", "sgp-ucb", "stageopt")  # a safe arm, which the others must find
 LOWEST, FAMILY_RATIO, PROBLEM_RATIO, KEPT, FALL = 0.8, 1.3, 2.0, 0.95, 0.5  # the targets
@@ -125,7 +126,8 @@ def scope(results):
     lengths = sorted({rounds for _, rounds in results.cells})
     counts = f"{min(seeds)} to {max(seeds)}" if min(seeds) < max(seeds) else f"{max(seeds)}"
     words = f"{sum(seeds):,} runs: {len(results.methods)} methods, {len(results.problems())} problems"
-    return f"{words}, T = {', '.join(f'{T:,}' for T in lengths)}, {counts} seeds.\n"
+    trial = "" if min(seeds) >= SEEDS else f" A trial: conclusions need at least {SEEDS} seeds of every method."
+    return f"{words}, T = {', '.join(f'{T:,}' for T in lengths)}, {counts} seeds.{trial}\n"
 
 
 # -- The targets. --

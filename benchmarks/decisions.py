@@ -9,44 +9,21 @@ problems of the figures, rows of DIR/curves.csv. Finished cells are skipped, so 
 """
 
 import argparse
-import hashlib
 import os
 import sys
 import time
-from functools import lru_cache
 from pathlib import Path
-from typing import NamedTuple
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # one cell per core
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-import numpy as np
 import tables
-from decision_measures import gaps, measures, outputs, truth
 from decision_methods import METHODS
-from decision_problems import FAMILIES, FAMILY_OF, PROBLEMS, RANDOM
+from decision_problems import FAMILIES, FAMILY_OF, PROBLEMS
+from decision_runs import COLUMNS, CURVE_COLUMNS, Cell, result
 from joblib import Parallel, delayed
 
-from softbandit.backend import PROBLEM, draw
-
 ROUNDS, SPACE_ROUNDS = (100, 300, 2000), (100, 300)
-CURVE_POINTS = 40
-CURVE_ROUNDS = 2000
-CURVE_PROBLEMS = ("SS-D", "SS-O", "rkhs-1d", "cloud")
-CURVE_METHODS = ("autopilot", "ckb", "ckb-old", "cts", "optuna-tpe-commit", "random")
-COLUMNS = (
-    *("problem", "method", "rounds", "seed"),
-    *("P", "strict", "regret", "violation", "over", "excess", "floor", "gap_first", "gap_last"),
-    *("top_share", "top_cost", "stuck", "seconds_per_round"),
-)
-CURVE_COLUMNS = ("problem", "method", "rounds", "seed", "round", "mean_cost", "gap")
-
-
-class Cell(NamedTuple):
-    problem: str
-    method: str
-    rounds: int
-    seed: int  # 0, 1, ...
 
 
 def main():
@@ -111,64 +88,6 @@ def wanted(options):
                 suitable = [m for m in options.methods if METHODS[m].suits(on_space, problem == "wireless", rounds)]
                 cells += [Cell(problem, method, rounds, seed) for method in suitable]
     return cells
-
-
-def result(cell):
-    """Return the cell, its row (or why it failed) and the points of its curve."""
-    try:
-        problem, known = problem_and_truth(cell.problem, instance(cell))
-        method = METHODS[cell.method].build(problem, cell.rounds, cell_seed(cell))
-        started = time.perf_counter()
-        played = play(cell, problem, method)
-        seconds = (time.perf_counter() - started) / cell.rounds
-        row = cell._asdict() | measures(problem, known, played) | {"seconds_per_round": seconds}
-        return cell, {name: short(row[name]) for name in COLUMNS}, list(curve(cell, problem, known, played))
-    except Exception as error:  # a method that fails must not end the run of all others
-        return cell, f"{type(error).__name__}: {error}", []
-
-
-def play(cell, problem, method):
-    """Return what the method plays. All methods meet the same noise."""
-    played = []
-    for draws in draw(problem.draws(), cell_seed(cell), [0], 0, cell.rounds, PROBLEM).rounds():
-        mask = problem.available(draws)
-        choice = method.ask(None if mask is None else np.flatnonzero(mask[0]))
-        reward, costs = problem.observe(np.array([choice]), draws)
-        method.tell(choice, float(reward[0]), costs[0])
-        played.append(choice)
-    return played
-
-
-@lru_cache(maxsize=4)
-def problem_and_truth(name, seed):
-    problem = PROBLEMS[name](seed)
-    return problem, truth(problem)
-
-
-def instance(cell):
-    """Return the seed of the problem: random functions differ between seeds, other problems only in their noise."""
-    return cell.seed if cell.problem in RANDOM else 0
-
-
-def cell_seed(cell):
-    """Return a seed that differs between problems: with equal ones, methods would start with the same arm on each."""
-    return int.from_bytes(hashlib.sha256(f"{cell.problem}/{cell.seed}".encode()).digest()[:4])
-
-
-def curve(cell, problem, known, played):
-    """Generate the running means of the cost (the largest, in units of s_g) and of the gap, if a figure shows them."""
-    if cell.problem not in CURVE_PROBLEMS or cell.method not in CURVE_METHODS or cell.rounds != CURVE_ROUNDS:
-        return
-    g = outputs(problem, played)[1] / known.spreads[1:]
-    totals = np.cumsum(g, axis=0).max(axis=1), np.cumsum(gaps(problem, known, played))
-    for t in np.unique(np.geomspace(1, cell.rounds, CURVE_POINTS).astype(int)).tolist():
-        mean_cost, gap = (short(total[t - 1] / t) for total in totals)
-        yield cell._asdict() | {"round": t, "mean_cost": mean_cost, "gap": gap}
-
-
-def short(value):
-    """Return a number with five digits, and anything else as it is."""
-    return f"{value:.5g}" if isinstance(value, float) else value
 
 
 if __name__ == "__main__":

@@ -1,9 +1,13 @@
 """The comparison of decisions measures what it says, runs every method, and can be continued."""
 
 import argparse
+import os
 import re
+import subprocess
+import sys
 
 import decision_report
+import decision_runs
 import decisions
 import numpy as np
 import pytest
@@ -39,8 +43,14 @@ def test_measures_match_a_run_worked_by_hand():
     assert row["excess"] == pytest.approx(1 / (3 * 0.1 / 2))  # the mean cost is 1, and sqrt(T) = 2
     assert row["floor"] == pytest.approx(0.25 * 0.1 * 2 / 0.5)
     assert (row["gap_first"], row["gap_last"]) == pytest.approx((0.0, 0.0), abs=1e-12)  # both arms are in pi*
-    # Staying on arm 0 costs f* - 0 = 1/4 per round, half a spread.
-    assert (row["top_share"], row["top_cost"], row["stuck"]) == pytest.approx((1.0, 0.5, 1))
+
+
+def test_a_run_on_a_safe_arm_is_stuck_unless_it_repays_a_debt():
+    """Staying on arm 0 costs f* = 1/4 per round, half a spread; in debt its cost of -1 is worth lambda* = 1/4."""
+    problem = two_arms()
+    idle, repaying = (measures(problem, truth(problem), played) for played in ([0, 0, 0, 0], [1, 1, 0, 0]))
+    assert (idle["top_share"], idle["top_cost"], idle["stuck"]) == pytest.approx((1.0, 0.5, 1))
+    assert (repaying["top_share"], repaying["top_cost"], repaying["stuck"]) == pytest.approx((1.0, 0.0, 0), abs=1e-12)
 
 
 def test_strict_measure_charges_a_quarter_of_u_if_the_limit_has_no_price():
@@ -74,21 +84,21 @@ def test_with_contexts_the_sum_of_gaps_is_a_lower_bound_of_P():
 
 
 def test_seeds_differ_between_problems_and_numbers_but_not_between_methods():
-    cells = [decisions.Cell(problem, "random", 10, seed) for problem in ("SS-D", "cloud") for seed in (0, 1)]
-    assert len({decisions.cell_seed(cell) for cell in cells}) == 4
-    assert decisions.cell_seed(cells[0]) == decisions.cell_seed(cells[0]._replace(method="ckb", rounds=300))
+    cells = [decision_runs.Cell(problem, "random", 10, seed) for problem in ("SS-D", "cloud") for seed in (0, 1)]
+    assert len({decision_runs.cell_seed(cell) for cell in cells}) == 4
+    assert decision_runs.cell_seed(cells[0]) == decision_runs.cell_seed(cells[0]._replace(method="ckb", rounds=300))
 
 
 @pytest.mark.parametrize(("problem", "method"), SUITABLE)
 def test_a_method_runs_wherever_it_is_said_to(problem, method):
-    _, row, _ = decisions.result(decisions.Cell(problem, method, 12, 0))
+    _, row, _ = decision_runs.result(decision_runs.Cell(problem, method, 12, 0))
     assert not isinstance(row, str), row
     assert float(row["P"]) >= -1e-6
 
 
 @pytest.mark.parametrize("problem", ["SS-D", "SS-M-2", "rkhs-1d", "cloud"])
 def test_the_clairvoyant_is_below_the_noise_level(problem):
-    _, row, _ = decisions.result(decisions.Cell(problem, "clairvoyant", 100, 0))
+    _, row, _ = decision_runs.result(decision_runs.Cell(problem, "clairvoyant", 100, 0))
     assert float(row["P"]) <= float(row["floor"])
 
 
@@ -104,7 +114,7 @@ def test_methods_meet_the_same_noise():
             observed.append((reward, *costs))
 
     for method in ("ckb", "random"):
-        decisions.play(decisions.Cell("rkhs-1d", method, 5, 0), sb.problems.rkhs(seed=0), Recorder())
+        decision_runs.play(decision_runs.Cell("rkhs-1d", method, 5, 0), sb.problems.rkhs(seed=0), Recorder())
     assert observed[:5] == observed[5:]
     assert len(set(observed)) == 5
 
@@ -120,15 +130,22 @@ def test_finished_cells_are_skipped_unless_asked_for_again(tmp_path, capsys):
         decisions.run(argparse.Namespace(**asked, seeds=seeds, again=again))
     assert re.findall(r"(\d) cells, (\d) finished", capsys.readouterr().out) == [("1", "0"), ("1", "1"), ("2", "2")]
     header, *rows = (tmp_path / "cells.csv").read_text().splitlines()
-    assert header.split(",") == list(decisions.COLUMNS)
+    assert header.split(",") == list(decision_runs.COLUMNS)
     assert [row.split(",")[3] for row in rows] == ["0", "1", "0", "1"]
+
+
+def test_the_command_runs_cells_in_several_processes(tmp_path):
+    options = ["--jobs", "2", "--methods", "random", "ckb", "--problems", "rkhs-1d", "--rounds", "10", "--seeds", "2"]
+    command = [sys.executable, decisions.__file__, "run", "--out", str(tmp_path), *options]
+    subprocess.run(command, check=True, env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)})
+    assert len((tmp_path / "cells.csv").read_text().splitlines()) == 1 + 4
 
 
 # -- The report. --
 
 
 def row(problem, method, P, seed=0, rounds=2000, **others):
-    zeros = dict.fromkeys(decisions.COLUMNS, 0.0)
+    zeros = dict.fromkeys(decision_runs.COLUMNS, 0.0)
     named = {"problem": problem, "method": method, "P": P, "seed": seed, "rounds": rounds, "floor": 1.0}
     return {name: str(value) for name, value in (zeros | named | others).items()}
 
