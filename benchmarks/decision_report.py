@@ -155,7 +155,9 @@ def targets(results, subject):
 
 def lowest(results, subject, cells):
     best = sum(results.ratio(cell, subject) <= 1 for cell in cells)
-    return Target(f"lowest P in {LOWEST:.0%} of cells", f"{best} of {len(cells)}", best >= LOWEST * len(cells))
+    rivals = [len(results.runs[cell].keys() - {subject, BOUND}) for cell in cells]  # few of them are easily beaten
+    measured = f"{best} of {len(cells)} (each against {min(rivals)} to {max(rivals)} methods)"
+    return Target(f"lowest P in {LOWEST:.0%} of cells", measured, best >= LOWEST * len(cells))
 
 
 def ratios(results, subject, kind, most, groups):
@@ -199,7 +201,7 @@ def regret_falls(results, subject, cells):
 def methods_table(results):
     """Return one row per method: its ratio to the best on each family, and how it kept the limits."""
     families = results.families()
-    head = ["method", *families, "all", "lowest", "limits kept", "rounds over", "stuck", "ms per round"]
+    head = ["method", *families, "all", "cells", "lowest", "limits kept", "rounds over", "stuck", "ms per round"]
     lines = [[method, *method_row(results, method, families)] for method in results.methods]
     everywhere = head.index("all")
     lines.sort(key=lambda line: float(line[everywhere].split()[0]))
@@ -215,6 +217,7 @@ def method_row(results, method, families):
     return [
         *(typical_ratio(results, method, results.of_family(family)) for family in families),
         typical_ratio(results, method, results.cells),
+        str(len(cells)),
         "" if method == BOUND else f"{np.mean([results.ratio(cell, method) <= 1 for cell in cells]):.0%}",
         f"{mean('excess', lambda x: np.mean(x <= 1)):.0%}",
         f"{mean('over'):.0%}",

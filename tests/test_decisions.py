@@ -178,7 +178,7 @@ def test_methods_with_fewer_seeds_are_compared_on_those():
 
 def test_targets_report_what_was_measured():
     lowest, family, problem, kept, stuck, falls = decision_report.targets(results(), "x")
-    assert lowest.measured == "1 of 2"
+    assert lowest.measured == "1 of 2 (each against 1 to 1 methods)"
     assert family.measured == "3.00 (services, against y)"
     assert problem.measured == "3.00 (cloud, against y)"
     assert kept.measured == "75.0% of 4"
@@ -189,7 +189,7 @@ def test_targets_report_what_was_measured():
 
 def test_parts_of_the_page_show_every_method_and_problem():
     parts = decision_report.parts(results(), results(), "x")
-    assert "| y | 1.30 | 1.00 | 1.14 |" in parts["methods"]  # sqrt(1.3)
+    assert "| y | 1.30 | 1.00 | 1.14 | 2 |" in parts["methods"]  # sqrt(1.3)
     assert "| SS-D | " not in parts["cells"]
     assert "<summary>SS-D</summary>" in parts["cells"]
     assert "| services | y | 1.30 | 1.00 | 1.00 | 3.00 |" in parts["families"]
