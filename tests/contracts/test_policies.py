@@ -97,6 +97,7 @@ def test_an_agent_continues_with_the_same_decisions_after_saving_and_loading(pol
         agent.tell(decision, trace.rewards[0, t], costs[t])
 
 
+@pytest.mark.filterwarnings("ignore::softbandit.agent.PolicyWarning")  # every round has the same reward
 @every_policy
 def test_an_agent_chooses_among_the_arms_on_offer(policy):
     if policy.takes_contexts:
