@@ -371,12 +371,11 @@ class Agent:
     def _warn_past_horizon(self) -> None:
         T = self.policy.horizon
         if T is not None and self._round == T:
-            warnings.warn(
-                f"The policy's horizon of {T} rounds has passed: its guarantee no longer holds. "
-                "Give a longer horizon, or wrap the policy in sb.Doubling if it is not known.",
-                HorizonWarning,
-                stacklevel=3,
-            )
+            known = isinstance(self.policy, StepPolicy)  # others do without a horizon
+            lost = "its guarantee no longer holds" if known else "it no longer explores"
+            remedy = "wrap the policy in sb.Doubling" if known else "none"
+            text = f"The policy's horizon of {T} rounds has passed: {lost}. Give a longer horizon, or {remedy}"
+            warnings.warn(f"{text} if it is not known.", HorizonWarning, stacklevel=3)
 
 
 def _short(dual: Floats) -> str:

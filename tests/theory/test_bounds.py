@@ -176,7 +176,7 @@ def follow(policy, problem, seed):
     return inside, np.array(arms), sums
 
 
-PROBLEMS, HORIZON = 200, 120
+PROBLEMS, HORIZON = 100, 120
 
 
 def outcome(seed, **settings):
