@@ -137,7 +137,7 @@ class Agent:
 
     @property
     def record(self) -> Record:
-        """What it was told, in order; without the rounds before a file of version 2 was saved, which has no record."""
+        """The rounds told, in order; those in a file of version 2 are missing, since it has no record."""
         return self._record
 
     @property

@@ -64,7 +64,7 @@ class Outlook(NamedTuple):
 
 
 class OutputModel(NamedTuple):
-    """What was learned of one output."""
+    """The units and the model of one output, as learned."""
 
     units: Units
     effects: PointEffects
