@@ -109,7 +109,7 @@ class Knowledge:
     def _learn_output(self, i: int, start: Floats | None) -> OutputModel:
         data = self.by_point(i)
         units = Units.learned(data.means, i > 0, data.means[far_apart(data.points, APART)])
-        effects, theta = learn(self.policy.kernel, Repeats.of(self.X, units.inside(self.Y[:, i])), start)
+        effects, theta = learn(self.policy.form, Repeats.of(self.X, units.inside(self.Y[:, i])), start)
         return OutputModel(units, effects, theta)
 
     def with_posteriors(self) -> "Knowledge":
@@ -249,7 +249,7 @@ class Knowledge:
     def _model(self, row: Floats) -> OutputModel:
         units, offset, theta = Units(*row[:4].tolist()), float(row[4]), row[5:]
         *parameters, signal, own, noise = np.exp(theta).tolist()
-        kernel = self.policy.kernel.with_parameters(parameters)
+        kernel = self.policy.form.with_parameters(parameters)
         return OutputModel(units, PointEffects(kernel, offset, signal, own, noise), theta)
 
 
@@ -284,10 +284,11 @@ class Autopilot(Steps):
     constraints: int = 1
     horizon: int | None = None
     contexts: ArrayLike | None = None
-    kernel: Kernel = None  # type: ignore[assignment]
+    kernel: Kernel | None = None
     optimism: float = 1.0
     space: Domain | None = field(init=False, repr=False)
     context: Ints | None = field(init=False, repr=False)  # (n,): numbered from 0
+    form: Kernel = field(init=False, repr=False)  # the kernel, or the default one
     given: dict[str, Any] = field(init=False, repr=False)  # the settings of a file: a small space is not its arms
 
     takes_spaces = True
@@ -432,10 +433,10 @@ class Autopilot(Steps):
             object.__setattr__(self, "horizon", validation.whole("horizon", self.horizon, least=1, most=2**53))
         validation.nonnegative("optimism", self.optimism)
         object.__setattr__(self, "context", self._numbered_contexts())
-        if self.kernel is None:
-            object.__setattr__(self, "kernel", Matern([1.0] * self.dimension))
-        elif not isinstance(self.kernel, Kernel):
+        form = Matern([1.0] * self.dimension) if self.kernel is None else self.kernel
+        if not isinstance(form, Kernel):
             raise ArgumentError.of("kernel", "a Kernel", self.kernel, "For example sb.Matern(0.3), or leave it out.")
+        object.__setattr__(self, "form", form)
         given = {f.name: getattr(self, f.name) for f in fields(self) if f.init}
         object.__setattr__(self, "given", given if space is None else given | {"arms": space})
 

@@ -10,6 +10,7 @@ from softbandit import validation
 from softbandit.backend import Bools, Floats, Ints, drop_single
 from softbandit.domains import Values
 from softbandit.errors import ArgumentError, Description, InfeasibleError
+from softbandit.theory.ledger import wrapped
 from softbandit.theory.optimum import largest_margin, randomized_optimum
 
 NEGLIGIBLE = 1e-9  # weight in a mixture
@@ -35,7 +36,9 @@ class Mixture:
         costs = ", ".join(map(_with_interval, np.atleast_1d(self.cost), ends))
         limits = f", cost {costs}, feasible with probability {self.feasible:.2g}" if costs else ""
         lines = [f"  {weight:6.1%} {self._place(i)}" for i, weight in enumerate(self.weights)]
-        return "\n".join([f"  reward {_with_interval(self.reward, self.reward_interval)}{limits}", *lines])
+        return "\n".join(
+            [*wrapped("  ", f"reward {_with_interval(self.reward, self.reward_interval)}{limits}"), *lines]
+        )
 
     def _place(self, i: int) -> str:
         arm = "" if self.arms is None else f"arm {self.arms[i]}: "
