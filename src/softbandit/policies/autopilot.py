@@ -2,10 +2,11 @@
 
 Each round it plays argmax f_t(x) - phi_t . g_t(x), with optimistic estimates f_t and g_t, at the price
 
-    phi_t = [phi_LP + u debt / (s_g sqrt(T))]_+    u = s_f / s_g
+    phi_t = [max(phi_LP, min(phi_repay, max(4 phi_LP, u))) + 2 u debt / (s_g sqrt(T))]_+    u = s_f / s_g
 
-phi_LP are the prices at which the best mixture by these estimates meets its limits, and `debt` is the total of the
-costs as *measured*: whatever the model believes, a debt that grows wins in the end. s_f and s_g are the spreads of
+phi_LP are the prices at which the best mixture by these estimates meets its limits, and phi_repay those at which the
+best mixture by the mean costs repays the debt in the rounds that are left. `debt` is the total of the costs as
+*measured*: whatever the model believes, a debt that grows wins in the end. s_f and s_g are the spreads of
 what was observed. No theorem covers it, since all that a theorem takes as known is learned.
 """
 
@@ -34,7 +35,8 @@ RELEARN = 1.5  # learn again when the rounds have grown by this factor
 CANDIDATES = 512  # drawn in a round from what is too large to be looked at as a whole
 CENTRES, COPIES = 4, 48  # promising points, and the candidates near each
 RADII = (0.1, 0.03, 0.01)  # of these, relative to the domain's width
-PRICE_GAIN = 1.0  # of the debt
+PRICE_GAIN = 2.0  # of the debt
+REPAYMENT = 4.0  # the highest price of repaying a debt, as a multiple of the limit's own price (or of u / 4)
 APART = 24  # points far apart, which decide on the transform of an output
 LARGEST = 1e150  # observation: squares of larger ones overflow
 PATIENCE = 100  # rounds left for which an arm that may be better by 1.2 standard deviations is worth a try
@@ -159,10 +161,31 @@ class Knowledge:
         f, costs = self._optimistic(moments)
         contexts = None if self.policy.context is None else self.policy.context[where]
         prices = limit_prices(f, costs, contexts)
-        s_f, s_g = self.spreads[0], self.spreads[1:]
+        u = self.spreads[0] / self.spreads[1:]
+        highest = REPAYMENT * np.maximum(prices.phi, u / 4)
+        phi = np.maximum(prices.phi, np.minimum(self._repayment_prices(f, moments, contexts), highest))
         rounds = self.policy.horizon or t
-        owed = PRICE_GAIN * (s_f / s_g) * (self.debt / s_g) / math.sqrt(max(rounds, t))
-        return Outlook(where, points, f, costs, prices, np.maximum(prices.phi + owed, 0.0), moments)
+        owed = PRICE_GAIN * u * (self.debt / self.spreads[1:]) / math.sqrt(max(rounds, t))
+        return Outlook(where, points, f, costs, prices, np.maximum(phi + owed, 0.0), moments)
+
+    def _repayment_prices(self, f: Floats, moments: list[tuple[Floats, Floats]], contexts: Ints | None) -> Floats:
+        """Return the prices (m,) at which debts are repaid in the rounds left; inf if no mixture does."""
+        debt = np.maximum(self.debt, 0.0)
+        if not debt.any():
+            return np.zeros_like(debt)
+        means = [m.units.moments(*z, m.effects.noise)[0] for m, z in zip(self.models, moments, strict=True)]
+        costs = np.array(means[1:]) + debt[:, None] / self.rounds_left
+        if (costs.min(axis=1) <= 0).all():
+            prices = limit_prices(f, costs, contexts)
+            if prices.feasible:
+                return prices.phi
+        return np.where(debt > 0, np.inf, 0.0)
+
+    @property
+    def rounds_left(self) -> int:
+        """The rounds until the horizon; if it is unknown, as many as there were, or PATIENCE if that is more."""
+        t, T = len(self.X), self.policy.horizon
+        return max(t, PATIENCE) if T is None else max(T - t, 1)
 
     def outlook_among(self, offered: Ints) -> Outlook:
         """Return the outlook for a round that offers some of the arms, at the same prices."""
@@ -178,9 +201,7 @@ class Knowledge:
 
     def _optimistic(self, moments: Iterable[Iterable[Floats]]) -> tuple[Floats, Floats]:
         """Return f_t (c,) and g_t (m, c), from mean and variance of each output in its own units."""
-        t, T = len(self.X), self.policy.horizon
-        left = max(t, PATIENCE) if T is None else max(T - t, 1)
-        k = self.policy.optimism * math.sqrt(2 * math.log1p(left / PATIENCE))
+        k = self.policy.optimism * math.sqrt(2 * math.log1p(self.rounds_left / PATIENCE))
         signs = [1.0] + [-1.0] * (self.Y.shape[1] - 1)
         f, *g = (
             model.units.outside(mean + sign * k * np.sqrt(variance), model.effects.noise)
@@ -370,7 +391,10 @@ class Autopilot(Steps):
         return np.full(len(points), -1), points
 
     def _far_away(self, X: Floats, uniform: Floats, among: Floats | None) -> tuple[int, Floats]:
-        """Return a random point at first, then one that is far from those before."""
+        """Return a point that is far from those before, and from the border: the worst surprises are in the corners.
+
+        The distance from the border is that between a point and its mirror image.
+        """
         rng = np.random.default_rng(int(uniform[0] * 2**53))
         if self.continuous:
             points, where = self.arms.at(rng.random((256, self.dimension))), np.full(256, -1)
@@ -378,9 +402,15 @@ class Autopilot(Steps):
             where = np.arange(len(self.arms)) if among is None else np.flatnonzero(among)
             where = rng.permutation(where)[: 4 * FINITE_LIMIT]
             points = self.arms[where]
-        width = np.ptp(points, axis=0)
-        gaps = (points[:, None] - X[None]) / np.where(width > 0, width, 1.0)
-        i = int((gaps**2).sum(axis=2).min(axis=1).argmax()) if len(X) else 0
+        lower, width = points.min(axis=0), np.ptp(points, axis=0)
+        unit = np.where(width > 0, width, 1.0)
+        z = (points - lower) / unit
+        border = 2 * np.linalg.norm(np.minimum(z, 1 - z), axis=1)
+        if not len(X):
+            i = int(border.argmax())
+        else:
+            gaps = np.linalg.norm(z[:, None] - ((X - lower) / unit)[None], axis=2).min(axis=1)
+            i = int((np.minimum(gaps, border) + 1e-3 * gaps).argmax())  # ties, as if all are corners, by distance
         return int(where[i]), points[i]
 
     def _as_choice(self, where: int, x: Floats) -> Any:
