@@ -43,6 +43,9 @@ LACKING: dict[str, dict[str, object]] = {
 }
 """Settings that files from before their introduction lack, with the values that were fixed then."""
 
+POSSIBLE = {"var": (0.0, 1.001), "gain": (0.0, 1e100), "root": (-1.001, 1.001), "R": (-1.001, 1.001)}
+"""The ranges of what posteriors hold: variances are at most k(x, x) <= 1, and roots of covariances likewise."""
+
 Array: TypeAlias = NDArray[Any]
 Files: TypeAlias = Mapping[Path, str | None]
 """The files that an agent was loaded from or saved to, with the checksum that each had then."""
@@ -137,7 +140,7 @@ def refill(tree: Any, values: Iterator[Array]) -> Any:
         branches = [refill(branch, values) for branch in tree]
         return type(tree)(*branches) if hasattr(tree, "_fields") else tuple(branches)
     if hasattr(tree, "refilled"):
-        return tree.refilled(values)
+        return tree.refilled(_of_same_dtype(values, tree.arrays()))
     value = next(values)
     if value.shape != np.shape(tree) or value.dtype != np.asarray(tree).dtype:
         expected = f"{np.asarray(tree).dtype} of shape {np.shape(tree)}"
@@ -145,6 +148,13 @@ def refill(tree: Any, values: Iterator[Array]) -> Any:
     if np.isnan(value).any():
         raise ValueError("NaN in the state")
     return value if isinstance(tree, np.ndarray) else value.item()
+
+
+def _of_same_dtype(values: Iterator[Array], examples: Iterator[object]) -> Iterator[Array]:
+    for example, value in zip(examples, values, strict=False):
+        if value.dtype != np.asarray(example).dtype:
+            raise ValueError(f"expected {np.asarray(example).dtype}, got {value.dtype}")
+        yield value
 
 
 def check_state(state: State, rounds: int, steps: Steps) -> None:
@@ -155,12 +165,15 @@ def check_state(state: State, rounds: int, steps: Steps) -> None:
         raise ValueError("infinite numbers in the state")
     if not steps.signed_dual and (state.dual < 0).any():
         raise ValueError("a negative dual")
-    if any(np.any(value < 0) for name in ("var", "gain") for value in _named(state.posterior, name)):
-        raise ValueError("a negative variance")
+    for name, (least, most) in POSSIBLE.items():
+        if any(np.any((value < least) | (value > most)) for value in _named(state.posterior, name)):
+            raise ValueError(f"{name} outside [{least:g}, {most:g}]")
     if isinstance(steps.arms, Domain):
-        for name in ("anchors", "X"):
-            for points in _named(state.posterior, name):
-                check_points(steps.arms, points)
+        for points in [*_named(state.posterior, "anchors"), *_named(state.posterior, "X")]:
+            check_points(steps.arms, points)
+    with np.errstate(all="ignore"):
+        if not steps.usable(state):
+            raise ValueError("a state that no decision can be based on")
 
 
 def _named(tree: Any, name: str) -> Iterator[Any]:
@@ -205,7 +218,9 @@ def read(path: str | PathLike[str], memory: float) -> tuple[Header, Arrays, File
     _check_size(path, target, memory)
     try:
         arrays, checksum = archive.read(target)
-        header = json.loads(_text(arrays.pop("header"), memory))
+        text = arrays.pop("header")
+        agent_limits.check_need(path, JSON_BYTES * text.nbytes, memory)
+        header = json.loads(str(text))
         if header["format"] != FORMAT:
             raise ValueError(f"its format is {header['format']!r}")
         if header["version"] in READABLE:
@@ -232,16 +247,7 @@ def _check_size(path: object, target: Path, memory: float) -> None:
         raise FileError(f"{path}: expected a saved agent, got no such file. Check the path.") from None
     except OSError as error:
         raise FileError(f"{path} could not be read: {error}. Check the path.") from error
-    need = agent_limits.COPIES * status.st_size
-    if need > memory:
-        got, remedy = Description(f"{status.st_size:,} bytes"), f"If you trust the file, pass memory={2 * need:.1e}."
-        raise FileError.of(str(path), f"a file that can be loaded with memory={memory:.1e}", got, remedy)
-
-
-def _text(header: Array, memory: float) -> str:
-    if header.shape or header.dtype.kind != "U" or JSON_BYTES * header.nbytes > memory:
-        raise ValueError(f"a header of type {header.dtype}")
-    return str(header)
+    agent_limits.check_need(path, agent_limits.COPIES * status.st_size, memory)
 
 
 def damaged(path: str | PathLike[str], reason: object) -> FileError:

@@ -15,7 +15,7 @@ from softbandit.errors import Description, FileError
 
 WORK_PER_BYTE = 256  # operations that are allowed for each byte of the limit on memory: minutes at 1 GiB
 DEPTH = 200  # of settings inside settings
-PROBES = 2048  # points of a space at which a kernel is tried
+SPACE_POINTS = FINITE_LIMIT + 2048  # those that a space may become, or at which a kernel is tried
 COPIES = 3  # of the file's arrays while an agent is built
 ROWS = 16  # that growing arrays begin with
 ARRAY = ""  # in place of the name of a class, for a reference to an array
@@ -33,7 +33,7 @@ class Size(NamedTuple):
 class Counts(NamedTuple):
     """The numbers that decide on the size of an agent."""
 
-    arms: int  # n; of a space, those that it may become or is tried at
+    arms: int  # n; SPACE_POINTS of a space
     dimension: int  # d
     constraints: int  # m
     points: int  # the largest setting that is a number of points
@@ -44,11 +44,15 @@ class Counts(NamedTuple):
 def check(path: object, policy: object, arrays: Arrays, memory: float) -> None:
     """Raise FileError if the agent would take more memory than that, or an unreasonable time."""
     size = estimate(policy, arrays)
-    need = max(size.memory, size.work / WORK_PER_BYTE)
+    check_need(path, max(size.memory, size.work / WORK_PER_BYTE), memory)
+
+
+def check_need(path: object, need: float, memory: float) -> None:
+    """Raise FileError if more is needed than there may be."""
     if need > memory:
-        got = Description(f"one that may take {size.memory:.1e} bytes and {size.work:.1e} operations")
+        got = Description(f"one that may need {need:.1e} (in memory, or in time that corresponds to it)")
         remedy = f"If you trust the file, pass memory={1.1 * need:.1e}."
-        raise FileError.of(str(path), f"an agent that can be loaded with memory={memory:.1e}", got, remedy)
+        raise FileError.of(str(path), f"a file that can be loaded with memory={memory:.1e}", got, remedy)
 
 
 def estimate(policy: object, arrays: Arrays) -> Size:
@@ -70,11 +74,11 @@ def estimate(policy: object, arrays: Arrays) -> Size:
 def _learned(classes: set[str], n: int, m: int, arrays: Arrays) -> Size:
     """Return what it takes to build the posteriors of a policy that stores its data in place of them."""
     t = max((len(x) for name, x in arrays.items() if name.startswith("state") and x.ndim == 2), default=0)
-    if "Practical" in classes:
-        return Size(32.0 * m * t * t, float(m) * t**3)
-    if "Autopilot" in classes and n <= FINITE_LIMIT:
-        return Size(32.0 * m * min(t, n) * n, float(m) * t * n * min(t, n))
-    return Size(0.0, 0.0)
+    if not classes & {"Autopilot", "Practical"}:
+        return Size(0.0, 0.0)
+    points = n if n <= FINITE_LIMIT else max(t, FINITE_LIMIT)
+    rank = min(t, points)
+    return Size(8.0 * (m + 2) * rank * points, float(m) * t * points * rank)
 
 
 def _counts(nodes: Sequence[tuple[str, dict[str, Any]]], arrays: Arrays) -> Counts:
@@ -98,9 +102,9 @@ def _shape(place: Any, arrays: Arrays) -> tuple[int, int]:
         return n, d
     settings = place["settings"]
     if place["class"] == "Space":
-        return PROBES + FINITE_LIMIT, sum(_width(parameter["settings"]) for _, parameter in settings["parameters"])
+        return SPACE_POINTS, sum(_width(parameter["settings"]) for _, parameter in settings["parameters"])
     lower = settings["lower"]
-    return PROBES, arrays[lower["array"]].size if isinstance(lower, dict) else np.size(lower)
+    return SPACE_POINTS, arrays[lower["array"]].size if isinstance(lower, dict) else np.size(lower)
 
 
 def _width(settings: dict[str, Any]) -> int:
