@@ -79,9 +79,11 @@ def _part_of(target: Path) -> Iterator[tuple[Path, BinaryIO]]:
 
 def _open_part(target: Path) -> tuple[Path, BinaryIO]:
     if fcntl is not None:
-        with contextlib.suppress(_NoLocks):
-            part = target.with_name(f".{target.name}.part")
+        part = target.with_name(f".{target.name}.part")
+        try:
             return part, _open_locked(part)
+        except _NoLocks:
+            part.unlink(missing_ok=True)
     part = target.with_name(f".{target.name}.{secrets.token_hex(8)}.part")
     return part, part.open("x+b")
 

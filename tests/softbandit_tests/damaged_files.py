@@ -187,7 +187,7 @@ def bombs(finite: bytes, box: bytes) -> dict[str, bytes]:
     np.save(zeros, np.zeros(10**6))
     members = {f"{name}.npy": _saved(array) for name, array in content_of(finite).items()}
     nested = ("[" * 10**5 + "]" * 10**5, '{"class":' * 10**4, "9" * 10**5)
-    wide = file_of(content_of(box) | {"array0": np.zeros(10**6), "array1": np.ones(10**6)})
+    wide = file_of(content_of(box) | {"array0": np.zeros(10**5), "array1": np.ones(10**5)})
     kernel = {"class": "Tabular", "settings": {"matrix": {"array": "array0"}}}
     table = file_of(content_of(finite) | {"array0": np.eye(500)})
     return {
@@ -203,7 +203,7 @@ def bombs(finite: bytes, box: bytes) -> dict[str, bytes]:
         "10^9 constraints on a box": with_setting(box, constraints=10**9),
         "a budget of 10^9": with_setting(box, budget=10**9),
         "10^9 points of a distribution": with_setting(finite, explore=_truncated(10**9)),
-        "10^6 dimensions": with_setting(wide, arms=_box("array0", "array1")),
+        "10^5 dimensions": with_setting(wide, arms=_box("array0", "array1")),
         "100 tables of a kernel": with_setting(table, cost_kernel=[kernel] * 100, constraints=100),
         "a choice of 20,000": with_setting(box, arms=_choice(20_000)),
         "kernels in kernels": with_setting(finite, kernel=_sum_of(250)),
