@@ -171,9 +171,18 @@ def check_state(state: State, rounds: int, steps: Steps) -> None:
     if isinstance(steps.arms, Domain):
         for points in [*_named(state.posterior, "anchors"), *_named(state.posterior, "X")]:
             check_points(steps.arms, points)
+    if not _decides(steps, state):
+        raise ValueError("a state that no decision can be based on")
+
+
+def _decides(steps: Steps, state: State) -> bool:
+    """Return whether what a decision is based on is finite; on a space, at some of its corners."""
     with np.errstate(all="ignore"):
         if not steps.usable(state):
-            raise ValueError("a state that no decision can be based on")
+            return False
+        if not isinstance(steps, StepPolicy) or not isinstance(steps.arms, Domain):
+            return True
+        return bool(np.isfinite(steps.moments(state, steps.arms.corners()[:8])).all())
 
 
 def _named(tree: Any, name: str) -> Iterator[Any]:
