@@ -115,6 +115,7 @@ class Agent:
         self._told: dict[int, None] = {}  # tickets, in the order of the record
         self._remarked: dict[str, int] = {}  # the topics of the policy's remarks, and the last round of each
         self._record = Record(policy.arms, policy.constraints)
+        self._files: agent_file.Files = {}  # never changed in place: a copy of this agent has its own
         self._begin(0)
 
     def _begin(self, round: int) -> None:
@@ -271,7 +272,11 @@ class Agent:
         return next(draw(count, self.seed, [0], self._round, 1, POLICY).rounds())
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the agent to a file. An existing file is replaced as a whole, or not at all."""
+        """Write the agent to a file. An existing file is replaced as a whole, or not at all.
+
+        If another process has written the file since this agent loaded it or saved it there, `FileError` says so, and
+        the file stays as it is: what the other process was told would be lost.
+        """
         arrays: Arrays = {f"state{i}": np.asarray(leaf) for i, leaf in enumerate(agent_file.leaves(self._state))}
         arrays["told"] = np.array(list(self._told), dtype=np.int64)
         arrays["record"] = self._record.rows
@@ -281,16 +286,20 @@ class Agent:
             policy, code = agent_file.encode(self.policy, settings), None
         except agent_file.NotStorable as error:
             policy, code, settings = None, str(error), {}
-        agent_file.write(path, Header(self.seed, self._round, self._identity, policy, code), arrays | settings)
+        header = Header(self.seed, self._round, self._identity, policy, code)
+        self._files = agent_file.write(path, header, arrays | settings, self._files)
 
     @classmethod
-    def load(cls, path: str | PathLike[str], policy: Policy | None = None) -> "Agent":
+    def load(cls, path: str | PathLike[str], policy: Policy | None = None, memory: float = 2**30) -> "Agent":
         """Return the agent that was saved; its next decisions are the same to the bit.
 
         A policy with code of yours (an exploration, a kernel or a width function) is not in
-        the file: pass it, built as it was.
+        the file: pass it, built as it was. A file that would take more than `memory` bytes, or a time
+        out of proportion to them, is refused before any of it is built.
         """
-        header, arrays = agent_file.read(path)
+        if policy is not None and not isinstance(policy, Policy):
+            raise ArgumentError.of("policy", "a policy", policy, "For example sb.CKB(...).")
+        header, arrays, files = agent_file.read(path, validation.positive("memory", memory))
         if policy is None and header.policy is None:
             got = Description(f"a policy with code of yours, {header.code}")
             remedy = "Pass policy=, built as it was when the agent was saved."
@@ -302,18 +311,19 @@ class Agent:
         except agent_file.Outdated as error:
             expected = "a policy whose rule is the same today"
             raise FileError.of(str(path), expected, Description(str(error)), "Start a new agent.") from None
-        except agent_file.DAMAGE as error:
+        except Exception as error:  # whatever a damaged file leads to
             if policy is not None:
                 raise FileError(f"{path} does not fit the policy given: {error}. Build it as it was.") from error
             raise agent_file.damaged(path, error) from error
         if policy is not None and stored is not None and not agent_file.same_settings(policy, stored):
             raise FileError(f"{path} was saved with other settings than the policy given. Leave policy= out.")
+        agent._files = files
         return agent
 
     def _restore(self, header: Header, arrays: Arrays) -> None:
         """Continue from the saved state, in the basis in which it was saved."""
-        self._begin(validation.whole("round", header.round, least=0))
-        self._identity = validation.whole("identity", header.identity, least=0)
+        self._begin(validation.whole("round", header.round, least=0, most=2**53))
+        self._identity = validation.whole("identity", header.identity, least=0, most=2**63)
         step, factors = self._stage.policy, _factors(self._stage.policy)
         pivots = [arrays[f"pivots{i}"] for i in range(len(factors))]
         if not all(np.array_equal(p, f.pivots) for p, f in zip(pivots, factors, strict=True)):
@@ -327,6 +337,9 @@ class Agent:
         self._record = Record(self.policy.arms, self.policy.constraints, rows)
         if len(self._record) > self._round:
             raise ValueError(f"a record of {len(self._record)} rounds after {self._round}")
+        played = self._record.arms if self.policy.continuous else self._record.rows[:, 0]
+        agent_file.check_points(self.policy.arms, played)
+        agent_file.check_state(self._state, self._round - self._stage.first, self._stage.policy)
 
     def _choice(self, decision: Decision) -> Choice:
         """Return the policy's choice in a decision, after checking that it may be told."""

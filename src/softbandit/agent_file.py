@@ -1,15 +1,13 @@
 """The file format of a saved agent: a NumPy archive without pickle, written as a whole or not at all.
 
 Settings are stored by value: numbers, names, arrays, and softbandit's own frozen classes,
-which are looked up by name in a fixed list. Nothing in a file is ever executed.
+which are looked up by name in a fixed list. Nothing in a file is ever executed, and what its numbers
+would cost is estimated before anything is built from them.
 """
 
-import io
 import json
-import struct
-import zipfile
-import zlib
-from collections.abc import Callable, Iterator
+import stat
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from os import PathLike
 from pathlib import Path
@@ -18,16 +16,18 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from softbandit import baselines
-from softbandit.atomic_write import replacing
-from softbandit.domains import parameters, spaces
+from softbandit import agent_limits, archive, baselines
+from softbandit.archive import Arrays
+from softbandit.atomic_write import real_path, replacing
+from softbandit.domains import Domain, parameters, spaces
 from softbandit.errors import Description, FileError
 from softbandit.gp import kernel, kernels
 from softbandit.model import explorations
-from softbandit.policies import Autopilot, StepPolicy, autopilot, ckb, doubling, practical
+from softbandit.policies import Autopilot, State, StepPolicy, Steps, autopilot, ckb, doubling, practical
 
-FORMAT, VERSION = "softbandit agent", 3
-READABLE = (2, 3)  # files of version 2 have no record of the rounds
+FORMAT, VERSION = "softbandit agent", 4
+READABLE = (2, 3, 4)  # files of version 2 have no record of the rounds, those before version 4 no checksum
+JSON_BYTES = 32  # of Python objects, at most, for each byte of a header
 
 CLASSES: dict[str, Callable[..., object]] = {
     name: value
@@ -43,13 +43,12 @@ LACKING: dict[str, dict[str, object]] = {
 }
 """Settings that files from before their introduction lack, with the values that were fixed then."""
 
-ARCHIVE_ERRORS = (OSError, EOFError, struct.error, zlib.error, zipfile.BadZipFile)
-CONTENT_ERRORS = (ValueError, KeyError, TypeError, AttributeError, RuntimeError, MemoryError, OverflowError)
-DAMAGE = ARCHIVE_ERRORS + CONTENT_ERRORS
-"""The exceptions that loading a damaged file may raise, depending on the damage."""
+POSSIBLE = {"var": (0.0, 1.001), "gain": (0.0, 1e100), "root": (-1.001, 1.001), "R": (-1.001, 1.001)}
+"""The ranges of what posteriors hold: variances are at most k(x, x) <= 1, and roots of covariances likewise."""
 
 Array: TypeAlias = NDArray[Any]
-Arrays: TypeAlias = dict[str, Array]
+Files: TypeAlias = Mapping[Path, str | None]
+"""The files that an agent was loaded from or saved to, with the checksum that each had then."""
 
 
 class Header(NamedTuple):
@@ -107,7 +106,11 @@ def decode(value: Any, arrays: Arrays) -> Any:
     name, settings = value["class"], {key: decode(item, arrays) for key, item in value["settings"].items()}
     if name == "POBO" and "hard" not in settings:
         raise Outdated("POBO without hard and soft constraints")
-    return CLASSES[name](**LACKING.get(name, {}) | settings)
+    kind = CLASSES[name]
+    if isinstance(kind, type) and issubclass(kind, StepPolicy):
+        # The file's pivots: another machine may choose others, and the rank must not exceed that of the state.
+        settings["factors"] = [arrays[key] for key in arrays if key.startswith("pivots")] or None
+    return kind(**LACKING.get(name, {}) | settings)
 
 
 def same_settings(a: object, b: object) -> bool:
@@ -137,7 +140,7 @@ def refill(tree: Any, values: Iterator[Array]) -> Any:
         branches = [refill(branch, values) for branch in tree]
         return type(tree)(*branches) if hasattr(tree, "_fields") else tuple(branches)
     if hasattr(tree, "refilled"):
-        return tree.refilled(values)
+        return tree.refilled(_of_same_dtype(values, tree.arrays()))
     value = next(values)
     if value.shape != np.shape(tree) or value.dtype != np.asarray(tree).dtype:
         expected = f"{np.asarray(tree).dtype} of shape {np.shape(tree)}"
@@ -147,33 +150,113 @@ def refill(tree: Any, values: Iterator[Array]) -> Any:
     return value if isinstance(tree, np.ndarray) else value.item()
 
 
-def write(path: str | PathLike[str], header: Header, arrays: Arrays) -> None:
-    """Write the archive, as a whole or not at all."""
-    with replacing(path) as file:
+def _of_same_dtype(values: Iterator[Array], examples: Iterator[object]) -> Iterator[Array]:
+    for example, value in zip(examples, values, strict=False):
+        if value.dtype != np.asarray(example).dtype:
+            raise ValueError(f"expected {np.asarray(example).dtype}, got {value.dtype}")
+        yield value
+
+
+def check_state(state: State, rounds: int, steps: Steps) -> None:
+    """Raise ValueError unless it can be the state of these steps after so many rounds."""
+    if state.round != rounds:
+        raise ValueError(f"a state of round {state.round} in round {rounds}")
+    if not all(np.isfinite(np.asarray(leaf)).all() for leaf in leaves((state.dual, state.posterior))):
+        raise ValueError("infinite numbers in the state")
+    if not steps.signed_dual and (state.dual < 0).any():
+        raise ValueError("a negative dual")
+    for name, (least, most) in POSSIBLE.items():
+        if any(np.any((value < least) | (value > most)) for value in _named(state.posterior, name)):
+            raise ValueError(f"{name} outside [{least:g}, {most:g}]")
+    if isinstance(steps.arms, Domain):
+        for points in [*_named(state.posterior, "anchors"), *_named(state.posterior, "X")]:
+            check_points(steps.arms, points)
+    if not _decides(steps, state):
+        raise ValueError("a state that no decision can be based on")
+
+
+def _decides(steps: Steps, state: State) -> bool:
+    """Return whether what a decision is based on is finite; on a space, at some of its corners."""
+    with np.errstate(all="ignore"):
+        if not steps.usable(state):
+            return False
+        if not isinstance(steps, StepPolicy) or not isinstance(steps.arms, Domain):
+            return True
+        return bool(np.isfinite(steps.moments(state, steps.arms.corners()[:8])).all())
+
+
+def _named(tree: Any, name: str) -> Iterator[Any]:
+    """Iterate over the attributes of that name in nested tuples."""
+    if hasattr(tree, name) and not isinstance(tree, np.ndarray):  # which has a method var
+        yield getattr(tree, name)
+    elif isinstance(tree, tuple):
+        for branch in tree:
+            yield from _named(branch, name)
+
+
+def check_points(arms: Array | Domain, played: Array) -> None:
+    """Raise ValueError unless these are numbers of arms (t,), or points of a domain (t, d)."""
+    if isinstance(arms, Domain):
+        valid = np.abs(arms.snap(played) - played) <= spaces.ROUNDING * (arms.upper - arms.lower)
+    else:
+        valid = (played == np.floor(played)) & (played >= 0) & (played < len(arms))
+    if not valid.all():
+        raise ValueError("an arm or a point that there is not")
+
+
+def write(path: str | PathLike[str], header: Header, arrays: Arrays, files: Files) -> Files:
+    """Write the archive, as a whole or not at all, and return `files` with it.
+
+    It is refused if somebody else has written the file since: what they added would be lost.
+    """
+    target = real_path(path)
+    with replacing(target) as file:
+        if target in files and target.exists() and archive.checksum(target) != files[target]:
+            expected = "the file as this agent loaded or saved it last"
+            got = Description("one that was written since, perhaps by another process")
+            remedy = "Load that one and continue with it, or save under another name: one process at a time."
+            raise FileError.of(str(path), expected, got, remedy)
         text = json.dumps({"format": FORMAT, **header._asdict()})
-        np.savez(file, allow_pickle=False, header=np.array(text), **arrays)
+        checksum = archive.write(file, {"header": np.array(text), **arrays})
+    return {**files, target: checksum}
 
 
-def read(path: str | PathLike[str]) -> tuple[Header, Arrays]:
+def read(path: str | PathLike[str], memory: float) -> tuple[Header, Arrays, Files]:
     """Return the header and the arrays of an archive, all of them read and checked for damage."""
+    target = real_path(path)
+    _check_size(path, target, memory)
     try:
-        content = Path(path).read_bytes()
+        arrays, checksum = archive.read(target)
+        text = arrays.pop("header")
+        agent_limits.check_need(path, JSON_BYTES * text.nbytes, memory)
+        header = json.loads(str(text))
+        if header["format"] != FORMAT:
+            raise ValueError(f"its format is {header['format']!r}")
+        if header["version"] in READABLE:
+            if header["version"] >= 4 and checksum is None:
+                raise ValueError("it has no checksum")
+            agent_limits.check(path, header["policy"], arrays, memory)
+            return Header(*(header[name] for name in Header._fields)), arrays, {target: checksum}
+    except FileError:
+        raise
+    except Exception as error:  # whatever damage leads to
+        raise damaged(path, error) from error
+    got = Description(f"version {header['version']!r}")
+    raise FileError.of(str(path), f"version {VERSION}", got, "Load it with the softbandit that wrote it.")
+
+
+def _check_size(path: object, target: Path, memory: float) -> None:
+    """Raise FileError unless there is a file that can be read, of a size that can be loaded."""
+    try:
+        status = target.stat()
+        if not stat.S_ISREG(status.st_mode):  # a pipe or a device might never end
+            raise OSError("it is not a file")
+        target.open("rb").close()
     except FileNotFoundError:
         raise FileError(f"{path}: expected a saved agent, got no such file. Check the path.") from None
     except OSError as error:
         raise FileError(f"{path} could not be read: {error}. Check the path.") from error
-    try:
-        with np.load(io.BytesIO(content), allow_pickle=False) as archive:
-            arrays = {name: archive[name] for name in archive.files}
-        header = json.loads(str(arrays.pop("header")))
-        if header["format"] != FORMAT:
-            raise ValueError(f"its format is {header['format']!r}")
-        if header["version"] in READABLE:
-            return Header(*(header[name] for name in Header._fields)), arrays
-    except DAMAGE as error:
-        raise damaged(path, error) from error
-    got = Description(f"version {header['version']!r}")
-    raise FileError.of(str(path), f"version {VERSION}", got, "Load it with the softbandit that wrote it.")
+    agent_limits.check_need(path, agent_limits.COPIES * status.st_size, memory)
 
 
 def damaged(path: str | PathLike[str], reason: object) -> FileError:

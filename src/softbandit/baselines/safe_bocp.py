@@ -63,6 +63,7 @@ class SafeBOCP(SafePolicy):
     rates: Traced[PerCost] = field(init=False, repr=False)  # (m,): alpha
 
     calibrated = True
+    signed_dual = True
     about = About(
         "SafeOpt with intervals that widen when a cost is violated and narrow when it is not",
         "Zhang, Park & Simeone 2023",

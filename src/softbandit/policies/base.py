@@ -129,6 +129,8 @@ class Policy(ABC):
 class Steps(Policy):
     """A policy given by the steps of a round: pure functions of state and draws."""
 
+    signed_dual: ClassVar[bool] = False  # its dual may be negative
+
     @abstractmethod
     def init(self, trials: int) -> State:
         """Return the state before the first round."""
