@@ -14,13 +14,13 @@ from softbandit.agent_file import leaves
 
 
 def snapshot(agent):
-    return [np.array(leaf) for leaf in leaves(agent._state)], agent.round, dict(agent._told)
+    return [np.array(leaf) for leaf in leaves(agent._state)], agent.round, agent.record.tickets.tolist()
 
 
 def assert_unchanged(agent, before):
     for old, new in zip(before[0], leaves(agent._state), strict=True):
         np.testing.assert_array_equal(old, new)
-    assert (agent.round, agent._told) == before[1:]
+    assert (agent.round, agent.record.tickets.tolist()) == before[1:]
 
 
 def test_ask_chooses_among_the_given_arms_and_refuses_bad_lists():

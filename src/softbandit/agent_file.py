@@ -26,8 +26,8 @@ from softbandit.gp import kernel, kernels
 from softbandit.model import explorations
 from softbandit.policies import Autopilot, StepPolicy, autopilot, ckb, doubling, practical
 
-FORMAT, VERSION = "softbandit agent", 3
-READABLE = (2, 3)  # files of version 2 have no record of the rounds
+FORMAT, VERSION = "softbandit agent", 4
+READABLE = (2, 3, 4)  # 2 has no record of the rounds; 3 has one without estimates and tickets
 
 CLASSES: dict[str, Callable[..., object]] = {
     name: value
