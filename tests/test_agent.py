@@ -214,6 +214,7 @@ def test_telling_something_other_than_a_decision_is_refused():
             agent.tell(value, 0.0, 0.0)
 
 
+@pytest.mark.filterwarnings("ignore:.*agent.forget:softbandit.PolicyWarning")
 def test_an_observation_that_overflows_the_posterior_is_refused_and_changes_nothing():
     agent = sb.Agent(examples_of.policy(ties="first"))
     agent.tell(agent.ask(), 1e308, 0.0)
@@ -225,6 +226,7 @@ def test_an_observation_that_overflows_the_posterior_is_refused_and_changes_noth
     agent.tell(decision, 0.0, 0.0)
 
 
+@pytest.mark.filterwarnings("ignore:.*agent.forget:softbandit.PolicyWarning")
 @pytest.mark.parametrize("explore", ["ucb", "ts", "rand"])
 def test_an_observation_of_unusable_size_is_refused_under_every_exploration(explore):
     agent = sb.Agent(examples_of.policy(explore=explore, regularisation=1e-3))

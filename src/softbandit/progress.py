@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from softbandit.backend import Floats, PerCost, PerTrial, drop_single
+from softbandit.backend import Floats, PerCost, PerTrial
 from softbandit.errors import DecisionError, Description, FeedbackError
 from softbandit.policies import Choice, Policy, Stage, State
 from softbandit.record import NO_TICKET, Entry, Record
@@ -40,7 +40,7 @@ class Progress(NamedTuple):
             state = step.update(self.state, choice, reward, cost)
             usable = step.usable(state)
         if not usable:
-            got = (float(reward[0]), drop_single(cost[0]).tolist())
+            got = reward.tolist() + cost[0].tolist()
             raise FeedbackError.of("reward, cost", "numbers of a usable size", got, "Check the units.")
         estimates = np.append(choice.reward_estimate, choice.cost_estimate)
         entry = Entry(np.ravel(choice.arm), reward, cost[0], self.state.dual[0], estimates, ticket)

@@ -45,7 +45,6 @@ class Record:
         self._raises = np.empty((0, 1 + m)) if raises is None else raises
         if table.ndim != 2 or table.shape[1] != ends[-1] or not np.isfinite(table).all():
             raise ValueError(f"expected a record of finite rows of {ends[-1]} numbers, got shape {table.shape}")
-        self._check_arms(table[:, 0])
         self._check_raises(len(table), m)
         self._table, self._length = GrowingRows.from_matrix(table), len(table)
 
@@ -138,10 +137,6 @@ class Record:
 
     def _as_arms(self, part: Floats) -> NDArray[Any]:
         return part if isinstance(self._arms, Domain) else part.astype(np.int64)
-
-    def _check_arms(self, arms: Floats) -> None:
-        if not isinstance(self._arms, Domain) and not np.isin(arms, np.arange(len(self._arms))).all():
-            raise ValueError(f"expected a record of arms 0 to {len(self._arms) - 1}, got another")
 
     def _check_raises(self, rounds: int, m: int) -> None:
         raises = self._raises
