@@ -256,6 +256,28 @@ def test_passing_the_horizon_warns_once():
     agent.ask()
 
 
+def test_tells_that_cross_the_horizon_warn_once():
+    agent = sb.Agent(examples_of.policy(horizon=2))
+    decisions = [agent.ask() for _ in range(4)]
+    for decision in decisions[:2]:
+        agent.tell(decision, 0.0, 0.0)
+    with pytest.warns(sb.HorizonWarning, match="horizon of 2 rounds has passed") as caught:
+        agent.tell(decisions[2], 0.0, 0.0)
+    assert caught[0].filename == __file__
+    assert agent.round == 3
+    agent.tell(decisions[3], 0.0, 0.0)
+    agent.ask()
+
+
+def test_an_agent_loaded_after_its_horizon_warns(tmp_path):
+    agent = sb.Agent(examples_of.policy(horizon=2))
+    with pytest.warns(sb.HorizonWarning):
+        [agent.tell(decision, 0.0, 0.0) for decision in [agent.ask() for _ in range(3)]]
+    agent.save(tmp_path / "run.npz")
+    with pytest.warns(sb.HorizonWarning, match="horizon of 2 rounds has passed"):
+        sb.Agent.load(tmp_path / "run.npz").ask()
+
+
 def test_an_agent_records_what_it_was_told_in_the_order_of_telling():
     agent = sb.Agent(examples_of.POLICIES["CKB, two constraints"])
     first, second = agent.ask(), agent.ask()
