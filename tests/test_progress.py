@@ -127,7 +127,7 @@ def test_decisions_of_rounds_that_were_lost_can_each_be_told_once_to_the_agent_l
     lost = [decision for decision, *_ in played(agent, 6)] + [agent.ask()]
     loaded = sb.Agent.load(tmp_path / "run.npz")
     here = [loaded.ask() for _ in range(3)]
-    for decision in [*lost, *here]:
+    for decision in [*reversed(lost), *here]:
         loaded.tell(decision, 0.1, 0.1)
     for decision in [*lost, *here]:
         with pytest.raises(sb.DecisionError, match="one not told before"):
