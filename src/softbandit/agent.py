@@ -17,7 +17,7 @@ from softbandit.domains import Domain
 from softbandit.errors import ArgumentError, DecisionError, Description, FeedbackError, FileError
 from softbandit.gp import Features
 from softbandit.policies import CKB, Policy, State, StepPolicy, Steps
-from softbandit.policies.surprises import surprises
+from softbandit.policies.plausibility import surprises
 from softbandit.progress import Progress
 from softbandit.record import Record
 from softbandit.theory.certificate_report import Certificate, certificate
