@@ -72,6 +72,17 @@ def test_a_decision_may_travel_as_a_copy_but_is_told_once(through):
         agent.tell(decision, 0.0, 0.0)
 
 
+def test_a_decision_that_was_stored_as_lists_is_the_same_decision():
+    agent = sb.Agent(examples_of.POLICIES["CKB, two constraints"])
+    first, second = agent.ask(), agent.ask()
+    twin = copy.deepcopy(agent)
+    agent.tell(first, 0.5, [0.1, -0.1])
+    twin.tell(altered(first, x=first.x.tolist(), cost_estimate=[first.cost_estimate.tolist()]), 0.5, [0.1, -0.1])
+    np.testing.assert_array_equal(twin.record.rows, agent.record.rows)
+    np.testing.assert_array_equal(twin.dual, agent.dual)
+    twin.tell(second, 0.5, [0.1, -0.1])
+
+
 def test_the_secret_is_in_no_decision():
     agent = sb.Agent(examples_of.POLICIES["CKB"])
     assert str(agent._issuer.secret) not in repr(vars(agent.ask()))

@@ -191,7 +191,7 @@ class Agent:
             self._now = before.told(choice, r, c, decision.ticket, decision.round)
             remarks = self._new_remarks()
         self._warn_past_horizon(before.round)
-        for text in surprises(before.stage.policy, np.append(r, c)) + remarks:
+        for text in surprises(before.stage.policy, np.concatenate([r, c[0]])) + remarks:
             warnings.warn(text, PolicyWarning, stacklevel=2)
 
     def forget(self, decision: Decision) -> None:

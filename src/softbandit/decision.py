@@ -68,10 +68,8 @@ class Issuer:
             got = Description("one that was changed or made elsewhere")
             remedy = "A decision must come from this agent's ask(), unchanged."
             raise DecisionError.of("decision", "one that ask() returned", got, remedy)
-        arm = _floats(decision.x) if decision.arm is None else np.array(int(decision.arm))
-        return Choice(
-            arm[None], _floats(decision.reward_estimate)[None], np.atleast_1d(_floats(decision.cost_estimate))[None]
-        )
+        arm = _flat(decision.x)[None] if decision.arm is None else np.array([int(decision.arm)])
+        return Choice(arm, _flat(decision.reward_estimate), _flat(decision.cost_estimate)[None])
 
     def _digest(self, content: bytes) -> str:
         return blake2b(content, digest_size=8, key=self.secret.to_bytes(8, "little")).hexdigest()
@@ -79,13 +77,11 @@ class Issuer:
 
 def _content(decision: Decision) -> bytes:
     """Return the sealed fields as bytes; `values` follow from x."""
-    arm = () if decision.arm is None else (decision.arm,)
-    whole = (decision.agent, decision.ticket, decision.round, *arm)
-    parts = [struct.pack(f"<{len(whole)}q", *whole)]
-    for value in (decision.x, decision.dual, decision.reward_estimate, decision.cost_estimate):
-        parts.append(_floats(value).tobytes())
-    return b"".join(struct.pack("<q", len(part)) + part for part in parts)
+    floats = [_flat(v) for v in (decision.x, decision.dual, decision.reward_estimate, decision.cost_estimate)]
+    arm = (-1, 0) if decision.arm is None else (decision.arm, 1)
+    whole = (decision.agent, decision.ticket, decision.round, *arm, *(part.size for part in floats))
+    return struct.pack(f"<{len(whole)}q", *whole) + b"".join(part.tobytes() for part in floats)
 
 
-def _floats(value: object) -> Floats:
-    return np.array(value, dtype=np.float64)
+def _flat(value: object) -> Floats:
+    return np.array(value, dtype=np.float64).ravel()

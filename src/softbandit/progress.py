@@ -42,7 +42,7 @@ class Progress(NamedTuple):
         if not usable:
             got = reward.tolist() + cost[0].tolist()
             raise FeedbackError.of("reward, cost", "numbers of a usable size", got, "Check the units.")
-        estimates = np.append(choice.reward_estimate, choice.cost_estimate)
+        estimates = np.concatenate([choice.reward_estimate, choice.cost_estimate[0]])
         entry = Entry(np.ravel(choice.arm), reward, cost[0], self.state.dual[0], estimates, ticket)
         longer = self._replace(
             round=self.round + 1,

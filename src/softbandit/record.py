@@ -71,7 +71,7 @@ class Record:
 
     def row_of(self, ticket: int, first: int) -> int | None:
         """Return the row of a ticket, from row `first` on; None if it is not there."""
-        rows = np.flatnonzero(self.tickets[first:] == ticket)
+        rows = np.flatnonzero(self._table.buffer[first : self._length, -1] == ticket)
         return first + int(rows[0]) if len(rows) else None
 
     def entries(self) -> Iterator[Entry]:
