@@ -55,8 +55,8 @@ def agent_after(rounds, **settings):
     for x, y in zip(*history(rounds), strict=True):
         posterior = policy.model.condition(posterior, x[None], y[None])
     agent = sb.Agent(policy)
-    agent._state = policy.init(1)._replace(round=rounds, posterior=posterior, dual=np.array([[0.3]]))
-    agent._round = rounds
+    state = policy.init(1)._replace(round=rounds, posterior=posterior, dual=np.array([[0.3]]))
+    agent._now = agent._now._replace(round=rounds, state=state)
     return agent
 
 

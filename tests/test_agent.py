@@ -14,13 +14,13 @@ from softbandit.agent_file import leaves
 
 
 def snapshot(agent):
-    return [np.array(leaf) for leaf in leaves(agent._state)], agent.round, dict(agent._told)
+    return [np.array(leaf) for leaf in leaves(agent._state)], agent.round, agent.record.tickets.tolist()
 
 
 def assert_unchanged(agent, before):
     for old, new in zip(before[0], leaves(agent._state), strict=True):
         np.testing.assert_array_equal(old, new)
-    assert (agent.round, agent._told) == before[1:]
+    assert (agent.round, agent.record.tickets.tolist()) == before[1:]
 
 
 def test_ask_chooses_among_the_given_arms_and_refuses_bad_lists():
@@ -214,6 +214,7 @@ def test_telling_something_other_than_a_decision_is_refused():
             agent.tell(value, 0.0, 0.0)
 
 
+@pytest.mark.filterwarnings("ignore:.*agent.forget:softbandit.PolicyWarning")
 def test_an_observation_that_overflows_the_posterior_is_refused_and_changes_nothing():
     agent = sb.Agent(examples_of.policy(ties="first"))
     agent.tell(agent.ask(), 1e308, 0.0)
@@ -225,6 +226,7 @@ def test_an_observation_that_overflows_the_posterior_is_refused_and_changes_noth
     agent.tell(decision, 0.0, 0.0)
 
 
+@pytest.mark.filterwarnings("ignore:.*agent.forget:softbandit.PolicyWarning")
 @pytest.mark.parametrize("explore", ["ucb", "ts", "rand"])
 def test_an_observation_of_unusable_size_is_refused_under_every_exploration(explore):
     agent = sb.Agent(examples_of.policy(explore=explore, regularisation=1e-3))
@@ -252,6 +254,28 @@ def test_passing_the_horizon_warns_once():
         decision = agent.ask()
     agent.tell(decision, 0.0, 0.0)
     agent.ask()
+
+
+def test_tells_that_cross_the_horizon_warn_once():
+    agent = sb.Agent(examples_of.policy(horizon=2))
+    decisions = [agent.ask() for _ in range(4)]
+    for decision in decisions[:2]:
+        agent.tell(decision, 0.0, 0.0)
+    with pytest.warns(sb.HorizonWarning, match="horizon of 2 rounds has passed") as caught:
+        agent.tell(decisions[2], 0.0, 0.0)
+    assert caught[0].filename == __file__
+    assert agent.round == 3
+    agent.tell(decisions[3], 0.0, 0.0)
+    agent.ask()
+
+
+def test_an_agent_loaded_after_its_horizon_warns(tmp_path):
+    agent = sb.Agent(examples_of.policy(horizon=2))
+    with pytest.warns(sb.HorizonWarning):
+        [agent.tell(decision, 0.0, 0.0) for decision in [agent.ask() for _ in range(3)]]
+    agent.save(tmp_path / "run.npz")
+    with pytest.warns(sb.HorizonWarning, match="horizon of 2 rounds has passed"):
+        sb.Agent.load(tmp_path / "run.npz").ask()
 
 
 def test_an_agent_records_what_it_was_told_in_the_order_of_telling():

@@ -94,6 +94,17 @@ def test_an_agent_saved_in_version_3_continues_as_the_softbandit_that_saved_it(n
         assert len(twin.record) == twin.round
 
 
+@pytest.mark.parametrize("name", ["autopilot", "autopilot-space"])
+def test_an_autopilot_saved_in_version_3_goes_on_from_its_rounds_by_todays_rule(name, tmp_path):
+    agent = sb.Agent.load(VERSION_3 / f"{name}.npz")
+    record = agent.record
+    assert agent.round == len(record) == 12
+    told = np.array([np.hstack(feedback(x, t, agent.policy.constraints)) for t, x in enumerate(record.points)])
+    np.testing.assert_allclose(np.column_stack([record.rewards, record.costs]), told)
+    agent.save(tmp_path / "run.npz")
+    assert_same_future(agent, sb.Agent.load(tmp_path / "run.npz"))
+
+
 def assert_decisions(agent, all_expected, tolerance):
     for t, expected in enumerate(all_expected, start=12):
         decision = agent.ask()
@@ -118,7 +129,7 @@ def test_every_agent_file_of_version_2_has_expected_decisions():
 def test_an_agent_saved_in_version_2_has_no_certificate_but_recommends(name, tmp_path):
     agent = sb.Agent.load(VERSION_2 / f"{name}.npz")
     step(agent, np.random.default_rng(0))
-    agent.save(tmp_path / "run.npz")  # in version 3, still without the first 12 rounds
+    agent.save(tmp_path / "run.npz")  # in the present version, still without the first 12 rounds
     for twin in (agent, sb.Agent.load(tmp_path / "run.npz")):
         with pytest.raises(sb.ArgumentError, match="a record of every round, got none of the first 12"):
             twin.certificate()
@@ -129,7 +140,6 @@ def test_a_loaded_agent_has_the_record_and_the_certificate_of_the_saved_one(save
     agent, path = saved
     loaded = sb.Agent.load(path)
     np.testing.assert_array_equal(loaded.record.rows, agent.record.rows)
-    assert list(loaded._told) == list(agent._told)  # in the order of the record
     assert loaded.certificate().to_json() == agent.certificate().to_json()
 
 
@@ -141,7 +151,7 @@ def refused(path, match, **changes):
         sb.Agent.load(path)
 
 
-@pytest.mark.parametrize("rows", [np.zeros((4, 4)), np.zeros((3, 5)), np.full((3, 4), np.nan)])
+@pytest.mark.parametrize("rows", [np.zeros((4, 7)), np.zeros((3, 8)), np.full((3, 7), np.nan)])
 def test_loading_a_record_that_does_not_fit_is_refused(saved, rows):
     refused(saved[1], "a record of", record=lambda record: rows)
 
@@ -213,7 +223,7 @@ def test_loading_with_a_policy_of_other_settings_is_refused(saved):
 
 def test_a_kernel_shared_by_reward_and_cost_is_still_shared_after_loading(tmp_path):
     table = sb.Tabular(np.eye(3))
-    settings = {"reward_bound": 1, "cost_bound": 1, "noise": 0.1, "horizon": 99, "slater": 0.5}
+    settings = {"reward_bound": 1, "cost_bound": 1, "noise": 1, "horizon": 99, "slater": 0.5}
     agent = sb.Agent(sb.CKB(np.arange(3.0)[:, None], table, cost_kernel=table, **settings))
     step(agent, np.random.default_rng(0))
     agent.save(tmp_path / "run.npz")
@@ -223,7 +233,7 @@ def test_a_kernel_shared_by_reward_and_cost_is_still_shared_after_loading(tmp_pa
 def test_loading_keeps_the_saved_pivots_where_rounding_would_choose_others(tmp_path, monkeypatch):
     """On a grid many pivots are ties that rounding decides: another machine would choose others."""
     grid = np.array([[i, j] for i in range(9) for j in range(9)]) / 8.0
-    settings = {"reward_bound": 2, "cost_bound": 2, "noise": 0.1, "horizon": 60, "slater": 0.5, "explore": "ts"}
+    settings = {"reward_bound": 2, "cost_bound": 2, "noise": 1, "horizon": 60, "slater": 0.5, "explore": "ts"}
     policy = sb.CKB(grid, sb.SquaredExponential(0.5), **settings)
     agent, path = sb.Agent(policy), tmp_path / "run.npz"
     for seed in range(30):

@@ -2,21 +2,23 @@
 
 import copy
 import itertools
-import secrets
+import threading
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from os import PathLike
 
 import numpy as np
 
 from softbandit import agent_file, validation
-from softbandit.agent_file import Arrays, Header
+from softbandit.agent_file import Array, Arrays, Header
 from softbandit.backend import POLICY, ArmMask, Draws, Floats, draw, drop_single
-from softbandit.domains import Domain, Values
+from softbandit.decision import Decision, Issuer
+from softbandit.domains import Domain
 from softbandit.errors import ArgumentError, DecisionError, Description, FeedbackError, FileError
 from softbandit.gp import Features
-from softbandit.policies import CKB, Choice, Policy, State, StepPolicy, Steps
+from softbandit.policies import CKB, Policy, State, StepPolicy, Steps
+from softbandit.policies.plausibility import surprises
+from softbandit.progress import Progress
 from softbandit.record import Record
 from softbandit.theory.certificate_report import Certificate, certificate
 from softbandit.theory.recommendation import Recommendation, recommend
@@ -25,24 +27,6 @@ from softbandit.theory.run_certificates import Ranges
 from softbandit.theory.run_model import observed_points
 
 AWAY = 20  # rounds without a remark after which it counts as gone, and is shown again if it returns
-
-
-@dataclass(frozen=True, eq=False)
-class Decision:
-    """The arm or point to play, and all that `tell` needs to learn from it.
-
-    `dual` and `cost_estimate` are numbers with one constraint, arrays with several.
-    """
-
-    round: int  # rounds completed when it was made, from 0
-    arm: int | None  # None on a continuous domain
-    x: Floats  # the arm's features, or the point
-    dual: float | Floats  # before this decision's update
-    reward_estimate: float  # f_t and g_t at the arm, truncated if the policy truncates
-    cost_estimate: float | Floats
-    agent: int = field(repr=False)  # identifies the agent that made it
-    ticket: int = field(repr=False)  # identifies the decision, which can be told once
-    values: Values | None = None  # x by name, in a Space
 
 
 class HorizonWarning(UserWarning):
@@ -85,13 +69,35 @@ class Posterior:
         return None
 
 
+class Lock:
+    """A lock that its owner's deep copies and pickles replace by one of their own.
+
+    Shallow copies share it, as they share the rows of their record. It is reentrant, so that a signal handler can save.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+
+    def __enter__(self) -> None:
+        self._lock.acquire()
+
+    def __exit__(self, *error: object) -> None:
+        self._lock.release()
+
+    def __reduce__(self) -> tuple[type["Lock"], tuple[()]]:
+        return Lock, ()
+
+
 class Agent:
-    """A running policy. `ask` changes nothing; `tell` is the only method that does.
+    """A running policy. `ask` changes nothing; `tell` does, and `forget` takes it back.
 
     Asking again before telling returns the same arm (with a new ticket), so an interrupted
     caller may simply ask again. Decisions may be told late and in any order: the posterior
     is that of the data, whatever the order. The dual moves at each `tell`, by the observed cost or
     by the estimate that the decision carries, so decisions that were asked for together share one dual.
+
+    Threads may share an agent. `tell`, `forget` and `save` run one after another; `ask` and all that only reads run
+    beside them and beside each other, on what had been told when they began.
 
     >>> import numpy as np, softbandit as sb
     >>> arms = np.linspace(0, 1, 100)[:, None]
@@ -104,31 +110,26 @@ class Agent:
     1
     """
 
-    _state: State
-
     def __init__(self, policy: Policy, seed: int = 0) -> None:
         if not isinstance(policy, Policy):
             raise ArgumentError.of("policy", "a policy", policy, "For example sb.CKB(...).")
         self.policy = policy
         self.seed = validation.whole("seed", seed, least=0, most=2**64 - 1)
-        self._identity = secrets.randbits(63)  # not from the seed: agents with the same seed differ
-        self._told: dict[int, None] = {}  # tickets, in the order of the record
+        self._lock = Lock()  # held by what replaces `_now`
+        self._now = Progress.start(policy)
+        self._issuer = Issuer()
         self._remarked: dict[str, int] = {}  # the topics of the policy's remarks, and the last round of each
-        self._record = Record(policy.arms, policy.constraints)
         self._files: agent_file.Files = {}  # never changed in place: a copy of this agent has its own
-        self._begin(0)
+        self._warned_of_horizon = False
 
-    def _begin(self, round: int) -> None:
-        """Start the stage of that round."""
-        before = self._state if round else None
-        self._round = round
-        self._stage = self.policy.stage(round)
-        self._state = self._stage.start(1, before)
+    @property
+    def _state(self) -> State:
+        return self._now.state
 
     @property
     def round(self) -> int:
-        """The number of rounds completed."""
-        return self._round
+        """The number of rounds told, less those forgotten."""
+        return self._now.round
 
     @property
     def dual(self) -> float | Floats:
@@ -138,67 +139,82 @@ class Agent:
 
     @property
     def record(self) -> Record:
-        """The rounds told, in order; those in a file of version 2 are missing, since it has no record."""
-        return self._record
+        """The rounds told so far, in order; those in a file of version 2 are missing, since it has no record."""
+        return self._now.record
 
     @property
     def posterior(self) -> Posterior:
-        return Posterior(self._stage.policy, self._state, self.policy.arms)
+        now = self._now
+        return Posterior(now.stage.policy, now.state, self.policy.arms)
 
     def ask(self, among: Sequence[int] | None = None) -> Decision:
         """Return the decision for this round, among these arms (those of a context, say) or among all.
 
         Raise the policy's error if observations refute its settings, such as a safe arm that is not safe.
         """
-        self._warn_past_horizon()
-        refuted = self._stage.policy.refuted(self._state)
+        now = self._now
+        step = now.stage.policy
+        self._warn_past_horizon(now.round)
+        refuted = step.refuted(now.state)
         if refuted is not None and refuted.any():
-            raise self._stage.policy.objection()
-        choice = self._stage.policy.decide(self._state, self._draws(), self._mask(among))
+            raise step.objection()
+        choice = step.decide(now.state, self._draws(now), self._mask(step, among))
         arm = None if self.policy.continuous else int(choice.arm[0])
         x = choice.arm[0] if arm is None else self.policy.arms[arm]
-        return Decision(
-            round=self._round,
+        return self._issuer.issue(
+            round=now.round,
             arm=arm,
             x=x,
             values=None if self.policy.space is None else self.policy.space.values(x),
-            dual=self.dual,
+            dual=drop_single(now.state.dual[0].copy()),
             reward_estimate=float(choice.reward_estimate[0]),
             cost_estimate=drop_single(choice.cost_estimate[0]),
-            agent=self._identity,
-            ticket=secrets.randbits(63),
         )
 
     def tell(self, decision: Decision, reward: float, cost: float | Sequence[float] = ()) -> None:
         """Learn from a decision's reward and cost (one per constraint).
 
         If the policy notices something, such as limits that cannot be met, a `PolicyWarning` says so: once, until it
-        has gone away.
+        has gone away. One also says if the reward or a cost is further beyond its bound than noise explains: that
+        round is learned from all the same, and `forget` removes it.
         """
         m = self.policy.constraints
-        choice = self._choice(decision)
+        choice = self._issuer.check(decision)
         r = np.array([validation.number("reward", reward, FeedbackError)])
         if m == 0 and np.size(np.asarray(cost, dtype=object)):
             raise FeedbackError.of("cost", "none", cost, "This policy uses no costs: leave cost out.")
         c = validation.numbers("cost", cost, m, FeedbackError, single=m == 1)[None, :]
-        with np.errstate(over="ignore", invalid="ignore"):
-            state = self._stage.policy.update(self._state, choice, r, c)
-            usable = self._stage.policy.usable(state)
-        if not usable:
-            raise FeedbackError.of("reward, cost", "numbers of a usable size", (reward, cost), "Check the units.")
-        self._record.append(np.ravel(choice.arm), r, c[0], self._state.dual[0])
-        self._state, self._round = state, self._round + 1
-        self._told[decision.ticket] = None
-        if self._round >= self._stage.last:
-            self._begin(self._round)
-        self._show_remarks()
+        with self._lock:
+            before = self._now
+            if before.row_of(decision.ticket, decision.round) is not None:
+                got = Description(f"the one of round {decision.round} again")
+                raise DecisionError.of("decision", "one not told before", got, "Ask for a new one.")
+            self._now = before.told(choice, r, c, decision.ticket, decision.round)
+            remarks = self._new_remarks()
+        self._warn_past_horizon(before.round)
+        for text in surprises(before.stage.policy, np.concatenate([r, c[0]])) + remarks:
+            warnings.warn(text, PolicyWarning, stacklevel=2)
 
-    def _show_remarks(self) -> None:
-        remarks, now = self._stage.policy.remarks(self._state), self._round
+    def forget(self, decision: Decision) -> None:
+        """Remove the round of a decision that was told, such as one with a wrong reward.
+
+        Posterior, dual, record and round become those of an agent that was told everything else in the same order. The
+        decision may then be told again. It takes as long as telling the other rounds, from first to last.
+        """
+        self._issuer.check(decision)
+        with self._lock:
+            row = self._now.row_of(decision.ticket, decision.round)
+            if row is None:
+                got = Description("one never told, or forgotten since")
+                raise DecisionError.of("decision", "one that was told", got, "Nothing is left of it to forget.")
+            self._now = self._now.without(row)
+
+    def _new_remarks(self) -> list[str]:
+        """Return what the policy has noticed now and had not noticed before."""
+        remarks, now = self._now.stage.policy.remarks(self._state), self._now.round
         fresh = [text for topic, text in remarks.items() if now - self._remarked.get(topic, -AWAY) >= AWAY]
-        self._remarked |= dict.fromkeys(remarks, now)
-        for text in fresh:
-            warnings.warn(text, PolicyWarning, stacklevel=3)
+        self._remarked = self._remarked | dict.fromkeys(remarks, now)
+        return fresh
 
     def with_limits_raised(self, by: float | Sequence[float]) -> "Agent":
         """Return an agent that goes on from here with other limits, and keeps what was learned.
@@ -210,20 +226,19 @@ class Agent:
         m = self.policy.constraints
         raised = validation.numbers("by", by, m, single=m == 1)
         agent = copy.copy(self)
-        agent._state = self._stage.policy.with_limits_raised(self._state, raised)
-        if not self._stage.policy.usable(agent._state):
+        agent._now, agent._remarked = agent._now.with_limits_raised(raised), {}
+        if not agent._now.stage.policy.usable(agent._state):
             raise ArgumentError.of("by", "numbers of a usable size", by, "Check the units.")
-        agent._told, agent._remarked = dict(self._told), {}
-        agent._record = self._record.with_costs_lowered(raised)
         return agent
 
     def __repr__(self) -> str:
-        return f"<Agent of {self.policy.outline}, round {self._round}, dual {_short(self._state.dual[0])}>"
+        now = self._now
+        return f"<Agent of {self.policy.outline}, round {now.round}, dual {_short(now.state.dual[0])}>"
 
     def __str__(self) -> str:
-        heading = f"{self.policy.outline}, round {self._round}"
-        lines = self._stage.policy.learned(self._state)
-        return "\n".join([heading, *(lines or [f"dual {_short(self._state.dual[0])}"])])
+        now = self._now
+        lines = now.stage.policy.learned(now.state) or [f"dual {_short(now.state.dual[0])}"]
+        return "\n".join([f"{self.policy.outline}, round {now.round}", *lines])
 
     def certificate(self, confidence: float = 0.1, cost_range: Ranges = None) -> Certificate:
         """Return what is known now about the totals of the costs and the regret, with probability 1 - confidence.
@@ -231,13 +246,14 @@ class Agent:
         It is valid at all times at once, so it may be asked for again and again. With `cost_range` the costs lie
         in [low, high] (one pair, or one per constraint), and their noise need not be known.
         """
-        missing = self._round - len(self._record)
+        now = self._now
+        missing = now.round - len(now.record)
         if missing:
             got = Description(f"none of the first {missing}")
             remedy = "The agent comes from a file of version 2, which kept no record; start a new agent."
             raise ArgumentError.of("certificate", "a record of every round", got, remedy)
-        self._check_played("certificate")
-        return certificate(self.policy, self._record, confidence, cost_range)
+        _check_played("certificate", now)
+        return certificate(self.policy, now.record, confidence, cost_range)
 
     def recommend(self, probability: float = 0.9) -> Recommendation:
         """Return what to keep: the best arm that meets every limit with that posterior probability, and mixtures.
@@ -245,31 +261,28 @@ class Agent:
         If the policy has norm bounds and noise, the posterior is that of all rounds told, for Gaussian noise of that
         size; otherwise it is the policy's own.
         """
-        self._check_played("recommend")
-        whole = len(self._record) == self._round
-        beliefs = run_beliefs(self.policy, self._record) if whole else None
+        now = self._now
+        _check_played("recommend", now)
+        whole = len(now.record) == now.round
+        beliefs = run_beliefs(self.policy, now.record) if whole else None
         if beliefs is None:
             points = self.policy.continuous
-            step, state = self._stage.policy, self._state
-            observed = observed_points(self.policy, self._record.arms) if whole else None
+            step, state = now.stage.policy, now.state
+            observed = observed_points(self.policy, now.record.arms) if whole else None
             beliefs = policy_beliefs(self.policy, lambda X: step.moments(state, X if points else None), observed)
         return recommend(beliefs, probability)
 
-    def _check_played(self, what: str) -> None:
-        if not self._round:
-            raise ArgumentError.of(what, "at least one round", Description("none"), "Tell the agent what it observed.")
-
     def acquisition(self, points: object) -> Floats:
         """Return the pseudo-acquisition that `ask` maximises in this round, at points (n, d) of a continuous domain."""
-        step = self._stage.policy
+        now = self._now
+        step = now.stage.policy
         if not isinstance(step, CKB) or not step.continuous:
             raise ArgumentError.of("policy", "CKB on a continuous domain", step, "Pass it a Box or a Space.")
         X = step.arms.points("points", points)
-        return np.asarray(step.acquisitions(self._state, self._draws())[0].value(X))
+        return np.asarray(step.acquisitions(now.state, self._draws(now))[0].value(X))
 
-    def _draws(self) -> Draws:
-        count = self._stage.policy.draws()
-        return next(draw(count, self.seed, [0], self._round, 1, POLICY).rounds())
+    def _draws(self, now: Progress) -> Draws:
+        return next(draw(now.stage.policy.draws(), self.seed, [0], now.round, 1, POLICY).rounds())
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the agent to a file. An existing file is replaced as a whole, or not at all.
@@ -277,17 +290,21 @@ class Agent:
         If another process has written the file since this agent loaded it or saved it there, `FileError` says so, and
         the file stays as it is: what the other process was told would be lost.
         """
-        arrays: Arrays = {f"state{i}": np.asarray(leaf) for i, leaf in enumerate(agent_file.leaves(self._state))}
-        arrays["told"] = np.array(list(self._told), dtype=np.int64)
-        arrays["record"] = self._record.rows
-        arrays |= {f"pivots{i}": factor.pivots for i, factor in enumerate(_factors(self._stage.policy))}
-        settings: Arrays = {}
-        try:
-            policy, code = agent_file.encode(self.policy, settings), None
-        except agent_file.NotStorable as error:
-            policy, code, settings = None, str(error), {}
-        header = Header(self.seed, self._round, self._identity, policy, code)
-        self._files = agent_file.write(path, header, arrays | settings, self._files)
+        with self._lock:  # so that a later state is never replaced by an earlier one
+            arrays, settings = self._arrays(), dict[str, Array]()
+            try:
+                policy, code = agent_file.encode(self.policy, settings), None
+            except agent_file.NotStorable as error:
+                policy, code, settings = None, str(error), {}
+            header = Header(self.seed, self._now.round, self._issuer.secret, policy, code)
+            self._files = agent_file.write(path, header, arrays | settings, self._files)
+
+    def _arrays(self) -> Arrays:
+        """Return the arrays that `_restore` reads."""
+        now = self._now
+        arrays: Arrays = {f"state{i}": np.asarray(leaf) for i, leaf in enumerate(agent_file.leaves(now.state))}
+        arrays |= {f"pivots{i}": factor.pivots for i, factor in enumerate(_factors(now.stage.policy))}
+        return arrays | {"record": now.record.rows, "raises": now.record.raises, "lead": np.array(now.lead)}
 
     @classmethod
     def load(cls, path: str | PathLike[str], policy: Policy | None = None, memory: float = 2**30) -> "Agent":
@@ -322,57 +339,41 @@ class Agent:
 
     def _restore(self, header: Header, arrays: Arrays) -> None:
         """Continue from the saved state, in the basis in which it was saved."""
-        self._begin(validation.whole("round", header.round, least=0, most=2**53))
-        self._identity = validation.whole("identity", header.identity, least=0, most=2**63)
-        step, factors = self._stage.policy, _factors(self._stage.policy)
+        now = Progress.start(self.policy, validation.whole("round", header.round, least=0, most=2**53))
+        step, factors = now.stage.policy, _factors(now.stage.policy)
         pivots = [arrays[f"pivots{i}"] for i in range(len(factors))]
         if not all(np.array_equal(p, f.pivots) for p, f in zip(pivots, factors, strict=True)):
             # A machine that rounds differently may choose other pivots.
             assert isinstance(step, StepPolicy)
-            self._stage = self._stage._replace(policy=step.replace(factors=pivots))
-            self._state = self._stage.policy.init(trials=1)
-        self._state = agent_file.refill(self._state, (arrays[f"state{i}"] for i in itertools.count()))
-        self._told = dict.fromkeys(arrays["told"].tolist())
-        rows = None if header.version == 2 else arrays["record"]
-        self._record = Record(self.policy.arms, self.policy.constraints, rows)
-        if len(self._record) > self._round:
-            raise ValueError(f"a record of {len(self._record)} rounds after {self._round}")
-        played = self._record.arms if self.policy.continuous else self._record.rows[:, 0]
+            stage = now.stage._replace(policy=step.replace(factors=pivots))
+            now = now._replace(stage=stage, state=stage.policy.init(trials=1))
+        state = agent_file.refill(now.state, (arrays[f"state{i}"] for i in itertools.count()))
+        self._now = now._replace(state=state, record=self._stored_record(header, arrays))
+        if len(self._now.record) > now.round:
+            raise ValueError(f"a record of {len(self._now.record)} rounds after {now.round}")
+        if header.version >= 4:
+            self._issuer = Issuer(validation.whole("identity", header.identity, least=0, most=2**63 - 1))
+            self._now = self._now._replace(lead=validation.whole("lead", arrays["lead"].item(), least=0))
+        played = self._now.record.arms if self.policy.continuous else self._now.record.rows[:, 0]
         agent_file.check_points(self.policy.arms, played)
-        agent_file.check_state(self._state, self._round - self._stage.first, self._stage.policy)
+        agent_file.check_state(state, now.round - now.stage.first, now.stage.policy)
 
-    def _choice(self, decision: Decision) -> Choice:
-        """Return the policy's choice in a decision, after checking that it may be told."""
-        if not isinstance(decision, Decision):
-            raise DecisionError.of("decision", "a Decision from ask()", decision, "Pass what ask() returned.")
-        if decision.agent != self._identity:
-            got = Description("another agent's")
-            raise DecisionError.of("decision", "one from this agent's ask()", got, "Tell it to the agent that made it.")
-        if decision.ticket in self._told:
-            got = Description(f"the one of round {decision.round} again")
-            raise DecisionError.of("decision", "one not told before", got, "Ask for a new one.")
-        m, arms = self.policy.constraints, self.policy.arms
-        arm: int | Floats
-        try:
-            if isinstance(arms, Domain):
-                arm = arms.point("decision.x", decision.x)
-            else:
-                arm = validation.whole("decision.arm", decision.arm, 0, len(arms) - 1)
-            validation.whole("decision.round", decision.round, 0, self._round)
-            f = validation.number("decision.reward_estimate", decision.reward_estimate)
-            g = validation.numbers("decision.cost_estimate", np.atleast_1d(decision.cost_estimate), m)
-        except ArgumentError as error:
-            raise DecisionError(f"{error} A decision must come from this agent's ask(), unchanged.") from None
-        return Choice(np.array([arm]), np.array([f]), g[None, :])
+    def _stored_record(self, header: Header, arrays: Arrays) -> Record:
+        arms, m = self.policy.arms, self.policy.constraints
+        if header.version == 2:
+            return Record(arms, m)
+        if header.version == 3:
+            return Record.of_version_3(arms, m, arrays["record"])
+        return Record(arms, m, arrays["record"], arrays["raises"])
 
-    def _mask(self, among: Sequence[int] | None) -> ArmMask | None:
+    def _mask(self, step: Steps, among: Sequence[int] | None) -> ArmMask | None:
         """Return `among` as a mask over the arms, (1, n)."""
         if among is None:
             return None
         if self.policy.continuous:
             raise ArgumentError.of("among", "all points, on a continuous domain", among, "Leave among out.")
         n = len(self.policy.arms)
-        if not self._stage.policy.takes_contexts:
+        if not step.takes_contexts:
             remedy = "It has no rule for a round without a safe arm; leave among out."
             raise ArgumentError.of("among", f"all arms, with {type(self.policy).__name__}", among, remedy)
         if np.ndim(among) != 1 or not len(among):
@@ -381,14 +382,21 @@ class Agent:
         mask[0, [validation.whole("among", arm, 0, n - 1) for arm in among]] = True
         return mask
 
-    def _warn_past_horizon(self) -> None:
+    def _warn_past_horizon(self, round: int) -> None:
+        """Warn once if this round, which is asked for or told, is beyond the horizon."""
         T = self.policy.horizon
-        if T is not None and self._round == T:
+        if T is not None and round >= T and not self._warned_of_horizon:
+            self._warned_of_horizon = True
             known = isinstance(self.policy, StepPolicy)  # others do without a horizon
             lost = "its guarantee no longer holds" if known else "it no longer explores"
             remedy = "wrap the policy in sb.Doubling" if known else "none"
             text = f"The policy's horizon of {T} rounds has passed: {lost}. Give a longer horizon, or {remedy}"
             warnings.warn(f"{text} if it is not known.", HorizonWarning, stacklevel=3)
+
+
+def _check_played(what: str, now: Progress) -> None:
+    if not now.round:
+        raise ArgumentError.of(what, "at least one round", Description("none"), "Tell the agent what it observed.")
 
 
 def _short(dual: Floats) -> str:

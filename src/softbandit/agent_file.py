@@ -26,7 +26,7 @@ from softbandit.model import explorations
 from softbandit.policies import Autopilot, State, StepPolicy, Steps, autopilot, ckb, doubling, practical
 
 FORMAT, VERSION = "softbandit agent", 4
-READABLE = (2, 3, 4)  # files of version 2 have no record of the rounds, those before version 4 no checksum
+READABLE = (2, 3, 4)  # 2 has no record of the rounds; 3 has one without estimates and tickets; both have no checksum
 JSON_BYTES = 32  # of Python objects, at most, for each byte of a header
 
 CLASSES: dict[str, Callable[..., object]] = {

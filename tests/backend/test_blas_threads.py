@@ -35,3 +35,34 @@ def test_one_thread_does_nothing_if_threadpoolctl_is_not_installed(monkeypatch):
     with blas_threads.one_thread() as limits:
         assert limits is None
     blas_threads._controller.cache_clear()
+
+
+def test_contexts_of_several_threads_restore_the_limit_when_the_last_is_left(monkeypatch):
+    threads = 4
+
+    class Limit:
+        def __init__(self, limits, user_api):
+            nonlocal threads
+            self.before, threads = threads, limits
+
+        def restore_original_limits(self):
+            nonlocal threads
+            threads = self.before
+
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *error):
+            self.restore_original_limits()
+
+    class Controller:
+        limit = Limit
+
+    monkeypatch.setattr(blas_threads, "_controller", Controller)
+    one, other = blas_threads.one_thread(), blas_threads.one_thread()
+    one.__enter__()
+    other.__enter__()
+    one.__exit__(None, None, None)
+    assert threads == 1
+    other.__exit__(None, None, None)
+    assert threads == 4

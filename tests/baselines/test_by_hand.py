@@ -28,6 +28,9 @@ from softbandit.baselines import (
     TimeVarying,
 )
 
+# Without noise, a bound of 5 rules out most observations that make a case simple.
+pytestmark = pytest.mark.filterwarnings("ignore:.*agent.forget:softbandit.PolicyWarning")
+
 
 def build(kind, arms=4, **changes):
     """A policy for independent arms, with width 1 unless changed."""

@@ -35,3 +35,18 @@ def test_doubling_refuses_anything_but_a_policy_with_steps():
     for policy in (None, sb.Doubling(examples_of.policy())):
         with pytest.raises(sb.ArgumentError, match="a policy with steps"):
             sb.Doubling(policy)
+
+
+def test_agents_of_one_doubling_policy_may_be_in_different_runs():
+    policy = sb.Doubling(examples_of.policy(horizon=4))
+
+    class Interrupted(dict):
+        """Another thread enters another run just after one was built."""
+
+        def __setitem__(self, k, run):
+            super().__setitem__(k, run)
+            if k == 1:
+                policy.stage(0)
+
+    object.__setattr__(policy, "_runs", Interrupted())
+    assert policy.stage(4).policy.horizon == 8

@@ -6,19 +6,34 @@ times slower. The package threadpoolctl limits them; without it nothing happens 
 OPENBLAS_NUM_THREADS=1 in the environment has the same effect.
 """
 
-from contextlib import AbstractContextManager, nullcontext
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import lru_cache
 from importlib import import_module
 from typing import Any
 
+_lock = threading.Lock()
+_limits: list[Any] = []  # one per context that is open; all but the first are None
 
-def one_thread() -> AbstractContextManager[Any]:
-    """Return a context in which linear algebra uses one thread, if threadpoolctl is installed."""
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Let linear algebra use one thread, if threadpoolctl is installed.
+
+    The limit is one of the process. Of contexts that are open at the same time, in several threads, the first
+    sets it, and the last to be left restores what was before.
+    """
     controller = _controller()
-    if controller is None:
-        return nullcontext()
-    limited: AbstractContextManager[Any] = controller.limit(limits=1, user_api="blas")
-    return limited
+    with _lock:
+        _limits.append(controller.limit(limits=1, user_api="blas") if controller and not _limits else None)
+    try:
+        yield
+    finally:
+        with _lock:
+            limit = _limits.pop()  # that of the first context comes last
+            if limit is not None:
+                limit.restore_original_limits()
 
 
 @lru_cache(maxsize=1)

@@ -33,7 +33,9 @@ class Doubling(WrappedPolicy):
     def stage(self, round: int) -> Stage:
         H = self.policy.horizon  # the length of the first run
         k = (round // H + 1).bit_length() - 1  # run k has rounds (2^k - 1) H to (2^(k+1) - 1) H
-        if k not in self._runs:  # only the latest is kept
+        run = self._runs.get(k)
+        if run is None:  # only the latest is kept; agents in several threads may share this policy
+            run = self.policy.replace(horizon=H << k)
             self._runs.clear()
-            self._runs[k] = self.policy.replace(horizon=H << k)
-        return Stage(self._runs[k], H * ((1 << k) - 1), H * ((2 << k) - 1))
+            self._runs[k] = run
+        return Stage(run, H * ((1 << k) - 1), H * ((2 << k) - 1))
