@@ -11,7 +11,7 @@ from softbandit import validation
 from softbandit.backend import POLICY, Floats, HostOnly, Traced, draw
 from softbandit.domains import Domain
 from softbandit.errors import ArgumentError, Description, KernelError
-from softbandit.gp import Kernel
+from softbandit.gp import Kernel, checked_kernel
 from softbandit.model.continuous import ContinuousModel, continuous_model
 from softbandit.model.explorations import Exploration, as_exploration
 from softbandit.model.finite import Factors, FiniteModel, Output, finite_model
@@ -123,8 +123,7 @@ def _kernels(kernel: object, cost_kernel: object, constraints: int, points: Floa
 
 def _checked(what: str, kernel: object, points: Floats) -> Kernel:
     """Return a kernel with k(x, x) <= 1 at the points (the paper's Assumption 2)."""
-    if not isinstance(kernel, Kernel):
-        raise KernelError.of(what, "a Kernel", kernel, "For example sb.SquaredExponential(0.2).")
+    kernel = checked_kernel(what, kernel)
     diag = kernel.diag(points)
     worst = int(diag.argmax())
     if not diag[worst] <= 1 + 16 * math.ulp(1.0):

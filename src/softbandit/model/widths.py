@@ -12,7 +12,6 @@ import numpy as np
 
 from softbandit import validation
 from softbandit.backend import Floats, Ints, PerOutput, PerTrial, Traced, namespace
-from softbandit.errors import ArgumentError
 from softbandit.gp import Kernel
 
 LEAST_RATIO = 1e-6  # of noise to bound, in the default lambda
@@ -148,8 +147,4 @@ def _signed(value: object, sign: Floats) -> Floats:
 
 def checked_confidence(value: object) -> float:
     """Return alpha, in (0, 1)."""
-    alpha = validation.number("confidence", value)
-    if not 0 < alpha < 1:
-        remedy = "It is the probability of failure that you accept, such as 0.1."
-        raise ArgumentError.of("confidence", "a number in (0, 1)", value, remedy)
-    return alpha
+    return validation.share("confidence", value, "It is the probability of failure that you accept, such as 0.1.")
