@@ -147,7 +147,7 @@ def array(
 def vector(what: str, value: object, count: int | None = None) -> Floats:
     """Return a vector (count,), or of any length above 0."""
     result = array(what, value)
-    if result.ndim != 1 or not result.size or count not in (None, len(result)):
+    if result.ndim != 1 or (len(result) != count if count is not None else not result.size):
         expected = "a vector" if count is None else f"a vector of {count} numbers"
         raise ArgumentError.of(what, expected, Description(f"an array of shape {result.shape}"), "Check the shape.")
     return result
@@ -183,6 +183,27 @@ def listed(what: str, value: Any, expected: str, remedy: str) -> list[Any]:
         raise ArgumentError.of(what, expected, value, remedy)
     affordable(what, len(value))
     return list(value)
+
+
+def indices(what: str, value: object, count: int) -> NDArray[np.int64]:
+    """Return whole numbers from 0 to count - 1, in an array of any shape that is not empty."""
+    result = array(what, value)
+    if not result.size or np.any((result != np.floor(result)) | (result < 0) | (result >= count)):
+        remedy = "Pass the numbers of arms."
+        raise ArgumentError.of(what, f"whole numbers from 0 to {count - 1}", value, remedy)
+    return result.astype(np.int64)
+
+
+def labels(what: str, value: object, count: int) -> NDArray[np.int64]:
+    """Return labels (count,), which are numbers or text, numbered from 0 in ascending order."""
+    try:
+        given = np.asarray(value)
+        if given.shape != (count,) or given.dtype.kind not in "fiubU" or np.ma.is_masked(value):
+            raise TypeError
+        return np.unique(given, return_inverse=True)[1].astype(np.int64)
+    except Exception:
+        remedy = "Pass numbers or text."
+        raise ArgumentError.of(what, f"a vector of {count} labels, one per arm", value, remedy) from None
 
 
 def affordable(what: str, *shape: int) -> None:
@@ -229,6 +250,15 @@ def function(what: str, value: object) -> Callable[..., Any]:
     return value
 
 
+def result(what: str, function: Callable[..., Any], *arguments: object) -> Any:
+    """Return what a user's function returns, or raise an error about it that shows the one it raised."""
+    try:
+        return function(*arguments)
+    except Exception as error:
+        got = Description(f"{type(error).__name__}: {error}"[:200])
+        raise ArgumentError.of(what, "a function that accepts its arguments", got, "Call it yourself.") from error
+
+
 def path(what: str, value: Any) -> Path:
     """Return a path: text, or an object such as pathlib.Path."""
     try:
@@ -246,13 +276,14 @@ def plain(what: str, value: Any, depth: int = 0) -> Any:
 
     Any other object, such as a kernel or a function, is returned as it is.
     """
-    if value is None or type(value) in (bool, int, float, str) or isinstance(value, type):
+    if value is None or type(value) in (bool, float, str) or isinstance(value, type):
         return value
     if isinstance(value, np.bool_):
         return bool(value)
     if isinstance(value, str):
         return str.__str__(value)
     if isinstance(value, (int, np.integer)):
+        number(what, value)
         return operator.index(value)
     if isinstance(value, (abstract.Number, np.number)):
         return number(what, value)

@@ -43,6 +43,12 @@ class Features:
         return len(self.basis)
 
 
+def checked_features(value: object) -> Features:
+    """Return a factorised kernel."""
+    remedy = "Build it with theory.features(kernel, arms)."
+    return validation.instance("features", value, Features, "a factorised kernel", remedy)
+
+
 def features(
     kernel: Kernel,
     arms: Floats,

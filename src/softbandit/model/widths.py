@@ -131,7 +131,7 @@ def width_rule(
 ) -> WidthRule:
     """Return the rule for "theory", "tight", a number, numbers or a function of t; `sign` includes the scale."""
     if callable(value):
-        _signed(value(1), sign)  # refuse now what would fail later
+        _signed(validation.result("width", value, 1), sign)  # refuse now what would fail later
         return lambda outputs: WidthFunction(value, sign, outputs)
     if not isinstance(value, str):
         given = _signed(value, sign)[None]

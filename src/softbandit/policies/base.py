@@ -31,6 +31,7 @@ from softbandit.backend.vocabulary import at_arm, namespace, restrict
 from softbandit.domains import FINITE_LIMIT, Domain, Space
 from softbandit.errors import ArgumentError, Description, SoftbanditError
 from softbandit.model import FiniteModel, ModelSettings, build_model, norm_bounds
+from softbandit.policies.dual import slater_margin
 
 if TYPE_CHECKING:
     from softbandit.theory.policy_ledger import Guarantees, Truth
@@ -275,6 +276,8 @@ class StepPolicy(ModelSettings, Steps):
         self.given["arms"] = self.arms if self.space is None else self.space
         m = validation.whole("constraints", self.constraints, 0, MOST_CONSTRAINTS) if self.models_costs else 0
         self._set(constraints=m, horizon=validation.whole("horizon", self.horizon, least=1, most=2**53))
+        if self.slater is not None:
+            self._set(slater=slater_margin(self.slater))
         validation.named("ties", self.ties, dict.fromkeys(["random", "first"]))
         self._set(bounds=np.append(*norm_bounds(self.reward_bound, self.cost_bound, m))[:, None])
         self._set(model=build_model(self))

@@ -70,9 +70,9 @@ def cloud(
     >>> problem.arms.shape, round(problem.slater, 3)
     ((160, 3), 0.043)
     """
-    if not 0 < validation.number("allowed", allowed) < 1:
-        raise ArgumentError.of("allowed", "a share between 0 and 1", allowed, "5% is 0.05.")
-    N, seed = validation.whole("requests", requests, least=1, most=10**9), validation.whole("seed", seed, least=0)
+    allowed = validation.share("allowed", allowed, "5% is 0.05.")
+    rate, limit = validation.positive("rate", rate), validation.positive("limit", limit)
+    N, seed = validation.whole("requests", requests, least=1, most=10**9), validation.seed(seed)
     raw = cloud_configurations()
     price = raw[:, 0] * (REPLICA_PRICE + CORE_PRICE * raw[:, 1])
     late = _late_shares(raw, rate, limit, work, wait)

@@ -26,6 +26,7 @@ def channel_gains(states: int, snr: float) -> Floats:
     array([0.307, 1.693])
     """
     K, mean = validation.whole("states", states, least=1), validation.positive("snr", snr)
+    validation.affordable("states", K)
     v = np.linspace(1, 0, K + 1)[:-1]
     tail_means = np.append(v * (1 - np.log(v)), 0.0)
     return np.asarray(-mean * K * np.diff(tail_means))
@@ -57,11 +58,10 @@ def wireless(
     >>> problem.arms.shape, problem.slater
     ((168, 2), 0.3)
     """
-    h = channel_gains(states, snr)
-    p = np.linspace(0, 1, validation.whole("levels", levels, least=2))
-    if not 0 < validation.number("budget", budget) < 1:
-        remedy = "The largest power is 1: a larger budget would not constrain anything."
-        raise ArgumentError.of("budget", "a number between 0 and 1", budget, remedy)
+    remedy = "The largest power is 1: a larger budget would not constrain anything."
+    budget = validation.share("budget", budget, remedy)
+    validation.affordable("states, levels", validation.whole("states", states, 1), validation.whole("levels", levels, 2))
+    h, p = channel_gains(states, snr), np.linspace(0, 1, levels)
     noise_law = as_noise("law", law)
     state, level = np.divmod(np.arange(len(h) * len(p)), len(p))
     arms = np.stack([np.linspace(0, 1, len(h))[state], p[level]], axis=1)
