@@ -45,11 +45,17 @@ def number(what: str, value: Any, error: type[SoftbanditError] = ArgumentError) 
     return result
 
 
-def positive(what: str, value: object) -> float:
+def above_zero(what: str, value: object) -> float:
+    """Return a positive number of any size."""
     result = number(what, value)
     if result <= 0:
         raise ArgumentError.of(what, "a number above 0", value, "Pass a positive number.")
-    return usable_size(what, result)
+    return result
+
+
+def positive(what: str, value: object) -> float:
+    """Return a positive number of usable size."""
+    return usable_size(what, above_zero(what, value))
 
 
 def nonnegative(what: str, value: object) -> float:
@@ -104,7 +110,7 @@ def numbers(
     length = _length(value)
     if length is None and single:
         return np.full(count, number(what, value, error))
-    if length != count or not _is_listed(value):
+    if length != count or not is_listed(value):
         several = f"one number, or {count} of them" if single else f"{count} numbers"
         expected = "one number" if count == 1 else several
         raise error.of(what, expected, value, f"Pass exactly {count}{', in order' if count > 1 else ''}.")
@@ -172,14 +178,14 @@ def points(what: str, value: object) -> Floats:
 def marked(what: str, value: object, count: int) -> NDArray[np.bool_]:
     """Return a mask (count,), true at the numbers that are passed: one, several or none."""
     mask = np.zeros(count, dtype=bool)
-    for entry in value if _is_listed(value) else [value]:  # type: ignore[attr-defined]
+    for entry in value if is_listed(value) else [value]:  # type: ignore[attr-defined]
         mask[whole(what, entry, 0, count - 1)] = True
     return mask
 
 
 def listed(what: str, value: Any, expected: str, remedy: str) -> list[Any]:
     """Return the entries of a list, a tuple, a range or a vector."""
-    if not _is_listed(value):
+    if not is_listed(value):
         raise ArgumentError.of(what, expected, value, remedy)
     affordable(what, len(value))
     return list(value)
@@ -196,14 +202,17 @@ def indices(what: str, value: object, count: int) -> NDArray[np.int64]:
 
 def labels(what: str, value: object, count: int) -> NDArray[np.int64]:
     """Return labels (count,), which are numbers or text, numbered from 0 in ascending order."""
+    length = _length(value)
+    if length != count:
+        got = value if length is None else Description(f"{length}")
+        raise ArgumentError.of(what, f"{count} values, one per arm", got, "Check the shapes.")
     try:
         given = np.asarray(value)
-        if given.shape != (count,) or given.dtype.kind not in "fiubU" or np.ma.is_masked(value):
+        if given.ndim != 1 or given.dtype.kind not in "fiubU" or np.ma.is_masked(value):
             raise TypeError
         return np.unique(given, return_inverse=True)[1].astype(np.int64)
     except Exception:
-        remedy = "Pass numbers or text."
-        raise ArgumentError.of(what, f"a vector of {count} labels, one per arm", value, remedy) from None
+        raise ArgumentError.of(what, "a vector of labels", value, "Pass numbers or text.") from None
 
 
 def affordable(what: str, *shape: int) -> None:
@@ -321,7 +330,7 @@ def _length(value: Any) -> int | None:
         return None
 
 
-def _is_listed(value: Any) -> bool:
+def is_listed(value: Any) -> bool:
     """Return whether a value has entries in an order: a sequence that is not text, or an array with axes."""
     if isinstance(value, (str, bytes, bytearray)) or _length(value) is None:
         return False

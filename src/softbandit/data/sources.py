@@ -178,7 +178,7 @@ def _missing(known: Known, status: Status) -> DataError:
     """Return the error for an original that is not in the folder."""
     folder, from_environment = status.file.parent, status.named_by == VARIABLE
     fault = f"{known.name}: {known.file} is not in {folder}" + (f" ({VARIABLE})." if from_environment else ".")
-    if not folder.exists():
+    if not os.path.exists(folder):
         fault += " There is no such folder."
     close = difflib.get_close_matches(folder.name, (ORIGINAL, STAND_IN), n=1)
     if status.named_by == "caller" and close:

@@ -106,12 +106,11 @@ class Box(Domain):
             bound = validation.vector(name, bound)
             bound.flags.writeable = False
             object.__setattr__(self, name, bound)
+            if np.abs(bound).max() > validation.LARGEST:
+                raise ArgumentError.of(name, f"numbers up to {validation.LARGEST:g}", bound, "Rescale the box.")
         if len(self.lower) != len(self.upper) or not np.all(self.upper - self.lower >= validation.LEAST):
             got = (self.lower.tolist(), self.upper.tolist())
             raise ArgumentError.of("lower, upper", "lower < upper in each coordinate", got, "Check the order.")
-        if not np.all(np.abs([self.lower, self.upper]) <= validation.LARGEST):
-            expected = f"numbers up to {validation.LARGEST:g}"
-            raise ArgumentError.of("lower, upper", expected, self.upper, "Rescale the box.")
 
     @property
     def free(self) -> Bools:

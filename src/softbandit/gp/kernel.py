@@ -219,7 +219,9 @@ class Scaled(Kernel):
     scale: float
 
     def __post_init__(self) -> None:
-        validation.store(self, kernel=checked_kernel("kernel", self.kernel), scale=validation.positive("scale", self.scale))
+        validation.store(
+            self, kernel=checked_kernel("kernel", self.kernel), scale=validation.positive("scale", self.scale)
+        )
 
     def __call__(self, X: Floats, Y: Floats) -> Floats:
         return self.scale * self.kernel(X, Y)

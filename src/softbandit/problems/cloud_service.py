@@ -71,7 +71,7 @@ def cloud(
     ((160, 3), 0.043)
     """
     allowed = validation.share("allowed", allowed, "5% is 0.05.")
-    rate, limit = validation.positive("rate", rate), validation.positive("limit", limit)
+    rate, limit = validation.above_zero("rate", rate), validation.above_zero("limit", limit)
     N, seed = validation.whole("requests", requests, least=1, most=10**9), validation.seed(seed)
     raw = cloud_configurations()
     price = raw[:, 0] * (REPLICA_PRICE + CORE_PRICE * raw[:, 1])
@@ -92,7 +92,7 @@ def cloud(
 
 def _late_shares(raw: Floats, rate: float, limit: float, work: float, wait: float) -> Floats:
     """Return the share of requests over the limit in each configuration."""
-    work, wait = validation.positive("work", work), validation.nonnegative("wait", wait)
+    work, wait = validation.above_zero("work", work), validation.nonnegative("wait", wait)
     queues = [(int(n * k), wait + work * max(1.0, k / c)) for n, c, k in raw.tolist()]
     return np.array([late_share(limit, slots, rate, service) for slots, service in queues])
 

@@ -15,6 +15,7 @@ from softbandit.problems.problem import Problem
 from softbandit.theory import norm_on_arms
 
 KERNEL = Matern(0.5, nu=1.5)
+MOST_ARMS = 10**6
 
 
 def channel_gains(states: int, snr: float) -> Floats:
@@ -25,8 +26,7 @@ def channel_gains(states: int, snr: float) -> Floats:
     >>> channel_gains(2, snr=1.0).round(3)
     array([0.307, 1.693])
     """
-    K, mean = validation.whole("states", states, least=1), validation.positive("snr", snr)
-    validation.affordable("states", K)
+    K, mean = validation.whole("states", states, least=1, most=MOST_ARMS), validation.positive("snr", snr)
     v = np.linspace(1, 0, K + 1)[:-1]
     tail_means = np.append(v * (1 - np.log(v)), 0.0)
     return np.asarray(-mean * K * np.diff(tail_means))
@@ -60,8 +60,8 @@ def wireless(
     """
     remedy = "The largest power is 1: a larger budget would not constrain anything."
     budget = validation.share("budget", budget, remedy)
-    validation.affordable("states, levels", validation.whole("states", states, 1), validation.whole("levels", levels, 2))
-    h, p = channel_gains(states, snr), np.linspace(0, 1, levels)
+    h = channel_gains(states, snr)
+    p = np.linspace(0, 1, validation.whole("levels", levels, least=2, most=MOST_ARMS // len(h)))
     noise_law = as_noise("law", law)
     state, level = np.divmod(np.arange(len(h) * len(p)), len(p))
     arms = np.stack([np.linspace(0, 1, len(h))[state], p[level]], axis=1)

@@ -65,7 +65,9 @@ def simulate(
     check_pair(policy, problem)
     if progress is not None:
         validation.function("progress", progress)
-    names = [validation.text("keep", name) for name in validation.listed("keep", keep, "names of columns", "Pass a list.")]
+    names = [
+        validation.text("keep", name) for name in validation.listed("keep", keep, "names of columns", "Pass a list.")
+    ]
     columns = tuple(name for name in names if name != "arms")
     options = Options(validation.whole("seed", seed, least=0, most=2**64 - 1), columns, draws, precision)
     check_options(engine, options)
@@ -84,7 +86,7 @@ def simulate(
 
 def trial_numbers(trials: int | Sequence[int]) -> Sequence[int]:
     """Return the numbers of the trials to run."""
-    if isinstance(trials, (str, bytes)) or not isinstance(trials, (Sequence, np.ndarray)) or np.ndim(trials) == 0:
+    if not validation.is_listed(trials):
         return range(validation.whole("trials", trials, least=1, most=MOST_TRIALS))
     given = validation.listed("trials", trials, "how many, or which", "Pass an int, or a list of them.")
     numbers = [validation.whole("trials", trial, least=0, most=2**64 - 1) for trial in given]

@@ -19,7 +19,7 @@ from softbandit.simulation.simulator import check_pair, round_count, simulate, t
 from softbandit.simulation.trace import Trace
 from softbandit.simulation.worker_pool import connection, run_all
 
-MOST_JOBS = 10_000
+MOST_JOBS, MOST_TASKS = 10_000, 10**6
 BLOCK = 50  # trials per task, at most: more share the cost of a round, fewer spread better
 
 
@@ -68,7 +68,6 @@ def sweep(
         validation.function("progress", progress)
     processes = validation.whole("jobs", cores() if jobs is None else jobs, least=1, most=MOST_JOBS)
     numbers = trial_numbers(trials)
-    validation.affordable("trials", len(numbers))
     tasks: list[tuple[str, Callable[[], Trace]]] = []
     for label, (policy, problem) in runs.items():
         step, T = policy.stage(0).policy, round_count(policy, options.get("rounds"))
@@ -76,6 +75,7 @@ def sweep(
         spread = backend == "local" and chosen == "numpy"  # JAX itself uses every core
         fair = -(-len(numbers) * len(runs) // processes) if spread else BLOCK
         size = validation.whole("block", max(1, min(BLOCK, fair)) if block is None else block, least=1)
+        validation.whole("trials / block", -(-len(numbers) // size), least=1, most=MOST_TASKS)
         settings = {"seed": seed, "engine": chosen, **options}
         parts = [numbers[first : first + size] for first in range(0, len(numbers), size)]
         tasks += [(label, partial(simulate, policy, problem, part, **settings)) for part in parts]

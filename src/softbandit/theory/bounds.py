@@ -131,7 +131,7 @@ def deviation_sum(T: int, gain: float, regularisation: float, cap: float = 1.0) 
     >>> deviation_sum(100, gain=50 * math.log(2), regularisation=1.0)  # sigma = 1 throughout
     100.0
     """
-    T, lam = validation.whole("T", T, least=1), validation.positive("regularisation", regularisation)
+    T, lam = validation.whole("T", T, 1, 2**53), validation.positive("regularisation", regularisation)
     w, largest = 2 * validation.nonnegative("gain", gain) / T, min(validation.positive("cap", cap), 1.0)
 
     def h(w: float) -> float:
@@ -231,7 +231,7 @@ def cancelling_slack(violation: float, horizon: int, slater: float, reward_bound
     >>> cancelling_slack(violation=100.0, horizon=1000, slater=0.5, reward_bound=2.0)
     Slack(epsilon=0.1, regret=800.0, rho=20.0, cancels=True)
     """
-    B, T = validation.positive("reward_bound", reward_bound), validation.whole("horizon", horizon, least=1)
+    B, T = validation.positive("reward_bound", reward_bound), validation.whole("horizon", horizon, 1, 2**53)
     delta, needed = slater_margin(slater), validation.nonnegative("violation", violation) / T
     epsilon = min(needed, delta / 2)
     return Slack(epsilon, 2 * B * T * epsilon / delta, 4 * B / (delta - epsilon), needed <= delta / 2)

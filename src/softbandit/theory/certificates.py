@@ -77,7 +77,9 @@ def certify(explorations: Sequence[Exploration], trials: Sequence[Trial], one_ar
 
     `one_arm`: whether pi* is known to sit on one arm, which Thompson sampling needs.
     """
-    explorations = validation.listed("explorations", explorations, "one per output", "For example [sb.UCB(), sb.UCB()].")
+    explorations = validation.listed(
+        "explorations", explorations, "one per output", "For example [sb.UCB(), sb.UCB()]."
+    )
     trials = validation.listed("trials", trials, "one per exploration", "Pass a list of theory.Trial.")
     if one_arm is not None:
         validation.flag("one_arm", one_arm)

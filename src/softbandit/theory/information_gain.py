@@ -95,7 +95,7 @@ def spectral_gain(features: Features, rounds: int | Ints, regularisation: float)
     """
     lam = validation.positive("regularisation", regularisation)
     checked_features(features)
-    T = np.atleast_1d(validation.indices("rounds", rounds, 2**53))
+    T = np.atleast_1d(validation.indices("rounds", rounds, 2**53)).ravel()
     kappa = np.asarray(np.linalg.eigvalsh(features.phi.T @ features.phi)[::-1], dtype=np.float64)
     ground = lam / kappa[kappa > 0]  # ascending
     by_spectrum = np.array([water_filling(ground, float(t)) for t in T])

@@ -77,7 +77,9 @@ def certified_rounds(
 ) -> tuple[RunCertificates, Knowledge | None]:
     """Return the certificates, and the last trial's knowledge after the last of the rounds."""
     b, T, outputs = run.observed.shape
-    picked = range(1, T + 1) if rounds is None else validation.listed("rounds", rounds, "numbers of rounds", "Pass a list.")
+    picked = (
+        range(1, T + 1) if rounds is None else validation.listed("rounds", rounds, "numbers of rounds", "Pass a list.")
+    )
     at = np.array([validation.whole("rounds", t, 1, T) for t in picked], dtype=np.int64)
     totals = np.cumsum(run.observed, axis=1)[:, at - 1]
     radius = sum_radius(policy, run, alpha / (2 * outputs), cost_range)[:, at - 1]
