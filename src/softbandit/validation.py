@@ -20,8 +20,11 @@ from softbandit.errors import ArgumentError, Description, SoftbanditError, Unkno
 T = TypeVar("T")
 Floats = NDArray[np.float64]
 
-LEAST, LARGEST = 1e-100, 1e100
-"""Of a positive setting: float64 holds the products, quotients and squares of such numbers that the methods need."""
+LEAST, LARGEST = 1e-50, 1e50
+"""Of a positive setting: float64 holds the products, quotients and squares of such numbers that the methods need.
+
+The largest is R^2 / (B^2 lambda), up to 1e250; rho and V are within 1e-160 and 1e110.
+"""
 
 NOT_NUMBERS = (str, bytes, bool, complex, np.ma.MaskedArray)  # float() or NumPy would accept some of them
 MOST_SEED = 2**128 - 1  # as many bits as NumPy's generators use
@@ -234,13 +237,10 @@ def named(what: str, value: object, options: Mapping[str, T]) -> T:
     return options[value]
 
 
-def instance(
-    what: str, value: object, kind: type[T], expected: str, remedy: str, error: type[SoftbanditError] = ArgumentError
-) -> T:
-    """Return a value of that class."""
+def instance(what: str, value: Any, kind: type[Any], expected: str, remedy: str) -> None:
+    """Refuse a value of another class."""
     if not isinstance(value, kind):
-        raise error.of(what, expected, value, remedy)
-    return value
+        raise ArgumentError.of(what, expected, value, remedy)
 
 
 def flag(what: str, value: object) -> bool:
@@ -249,8 +249,9 @@ def flag(what: str, value: object) -> bool:
     return bool(value)
 
 
-def text(what: str, value: object) -> str:
-    return str.__str__(instance(what, value, str, "text", "Pass a str."))
+def text(what: str, value: Any) -> str:
+    instance(what, value, str, "text", "Pass a str.")
+    return str.__str__(value)
 
 
 def function(what: str, value: object) -> Callable[..., Any]:
@@ -311,7 +312,7 @@ def _plain_array(what: str, value: Any, depth: int) -> Any:
     if not result.ndim:
         return float(result)
     if np.asarray(value).dtype.kind in "iu" and np.abs(result).max(initial=0.0) <= 2**53:
-        result = result.astype(np.int64)  # type: ignore[assignment]
+        result = result.astype(np.int64)
     result.flags.writeable = False
     return result
 

@@ -2,8 +2,8 @@
 
     python -m softbandit_tests.odd_calls 100000
 
-A call ends well if it returns, or raises one of softbandit's errors. A policy that was accepted must also decide, learn,
-and come back from a file the same. First each argument of each callable is odd alone, then pairs are.
+A call ends well if it returns, or raises one of softbandit's errors. A policy that was accepted must also decide,
+learn, and come back from a file the same. First each argument of each callable is odd alone, then pairs are.
 
 Calls run in a process of their own, so that a crash is noticed: it is counted, and a new process goes on.
 """
@@ -24,11 +24,11 @@ import warnings
 from pathlib import Path
 
 import numpy as np
+from softbandit_tests.entry_points import entry_points
+from softbandit_tests.odd_values import ODD
 
 import softbandit as sb
 from softbandit.policies import Policy
-from softbandit_tests.entry_points import entry_points
-from softbandit_tests.odd_values import ODD
 
 SECONDS = 5  # that a call may take
 STUCK = 60  # seconds after which a process that does not react is ended
@@ -108,12 +108,17 @@ def work(seed, first, last):
     with contextlib.suppress(sb.MissingExtraError):
         sb.data.sp500_panel()  # its imports take seconds
     for i, (point, odd) in enumerate(itertools.islice(calls(seed), first, last), start=first):
-        print(f"# {i}", flush=True)
+        say(f"# {i}")
         faulthandler.dump_traceback_later(STUCK, exit=True)
         fault = outcome(point, odd)
         faulthandler.cancel_dump_traceback_later()
         if fault:
-            print(json.dumps([point.name, arguments_in_words(odd), fault]), flush=True)
+            say(json.dumps([point.name, arguments_in_words(odd), fault]))
+
+
+def say(line):
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
 
 
 def arguments_in_words(odd):
@@ -149,7 +154,7 @@ def main(count, seed=0):
     faults = run(count, seed)
     kinds = collections.Counter((name, fault.partition(":")[0]) for name, _, fault in faults)
     lines = [f"{number:7} {kind:24} {name}" for (name, kind), number in kinds.most_common()]
-    print("\n".join([f"{count} calls with odd arguments, {len(faults)} end badly", *lines]))
+    say("\n".join([f"{count} calls with odd arguments, {len(faults)} end badly", *lines]))
     return faults
 
 

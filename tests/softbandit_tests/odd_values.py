@@ -35,7 +35,7 @@ class Word(str):
     __slots__ = ()
 
 
-class Text(str, enum.Enum):
+class Text(enum.StrEnum):
     UCB = "ucb"
 
 
@@ -55,6 +55,11 @@ def nested(depth):
 def huge_view():
     """An array whose copy could not be allocated."""
     return np.broadcast_to(1.0, (2**40, 2))
+
+
+def matrix(values):
+    """A np.matrix, without the warning of its constructor."""
+    return np.asarray(values).view(np.matrix)
 
 
 def data_frame():
@@ -149,9 +154,9 @@ OBJECTS = [
     object,
     Raising,
     huge_view,
-    partial(np.matrix, [[1.0, 2.0]]),
-    partial(np.matrix, [[3]]),
-    partial(np.matrix, np.eye(30)),
+    partial(matrix, [[1.0, 2.0]]),
+    partial(matrix, [[3]]),
+    partial(matrix, np.eye(30)),
     data_frame,
     partial(series, [0.5]),
     partial(series, [1, 2]),

@@ -137,7 +137,9 @@ class Kernel(ABC):
 
 def checked_kernel(what: str, value: object) -> Kernel:
     """Return a kernel."""
-    return validation.instance(what, value, Kernel, "a Kernel", "For example sb.SquaredExponential(0.2).", KernelError)
+    if not isinstance(value, Kernel):
+        raise KernelError.of(what, "a Kernel", value, "For example sb.SquaredExponential(0.2).")
+    return value
 
 
 @dataclass(frozen=True)

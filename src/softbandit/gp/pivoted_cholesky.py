@@ -11,7 +11,7 @@ import numpy as np
 
 from softbandit import validation
 from softbandit.backend import Bools, Floats, HostOnly, Ints, Traced, namespace
-from softbandit.errors import Description, KernelError
+from softbandit.errors import ArgumentError, Description, KernelError
 from softbandit.gp.kernel import Kernel, checked_kernel
 
 TOLERANCE = 1e-13  # the largest error of any entry of Phi Phi^T, relative to the largest k(x, x)
@@ -45,8 +45,10 @@ class Features:
 
 def checked_features(value: object) -> Features:
     """Return a factorised kernel."""
-    remedy = "Build it with theory.features(kernel, arms)."
-    return validation.instance("features", value, Features, "a factorised kernel", remedy)
+    if not isinstance(value, Features):
+        remedy = "Build it with theory.features(kernel, arms)."
+        raise ArgumentError.of("features", "a factorised kernel", value, remedy)
+    return value
 
 
 def features(

@@ -65,7 +65,8 @@ def build_model(s: ModelSettings) -> FiniteModel | ContinuousModel:
     R = np.append(noise, validation.numbers_above("cost_noise", cost_noise, m, least=0.0, strict=False))
     bounds = np.append(*norm_bounds(s.reward_bound, s.cost_bound, m))
     given = _default_regularisation(s, kernels, bounds, R) if s.regularisation is None else s.regularisation
-    lambdas = validation.numbers_above("regularisation", given, 1 + m, least=0.0, strict=True)
+    what = "regularisation" if s.regularisation is not None else "regularisation, which follows from noise and bounds"
+    lambdas = validation.numbers_above(what, given, 1 + m, least=0.0, strict=True)
     scale = validation.nonnegative("width_scale", s.width_scale)
     sign = np.append(scale, np.full(m, -scale))  # up for the reward, down for a cost
     rule = width_rule(s.width, bounds, R, lambdas, sign, s.width_share * checked_confidence(s.confidence))

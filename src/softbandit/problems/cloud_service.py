@@ -17,7 +17,7 @@ import numpy as np
 
 from softbandit import validation
 from softbandit.backend import Floats
-from softbandit.errors import ArgumentError, Description, InfeasibleError
+from softbandit.errors import Description, InfeasibleError
 from softbandit.gp import Matern, features
 from softbandit.problems.noise import ResampledNoise
 from softbandit.problems.problem import Problem

@@ -8,7 +8,6 @@ import numpy as np
 from softbandit import validation
 from softbandit.backend import Floats, drop_single
 from softbandit.data import SYSTEMS, Configurations, load_configurations
-from softbandit.errors import ArgumentError
 from softbandit.gp import Matern
 from softbandit.problems.problem import Problem
 from softbandit.theory import slater_condition

@@ -8,7 +8,6 @@ import numpy as np
 
 from softbandit import validation
 from softbandit.backend import Floats
-from softbandit.errors import ArgumentError
 from softbandit.gp import Matern, features
 from softbandit.problems.noise import Noise, as_noise
 from softbandit.problems.problem import Problem

@@ -87,13 +87,13 @@ def sweep(
     return {run: _joined([traces[i] for i, (label, _) in enumerate(tasks) if label == run]) for run in runs}
 
 
-def _check_runs(runs: object) -> None:
+def _check_runs(runs: Mapping[str, Any]) -> None:
     """Refuse what is not a mapping of labels to pairs of policy and problem."""
     remedy = "Pass {label: (policy, problem)}."
-    pairs = validation.instance("runs", runs, Mapping, "a policy and a problem for each label", remedy)
-    if not pairs:
+    validation.instance("runs", runs, Mapping, "a policy and a problem for each label", remedy)
+    if not runs:
         raise ArgumentError.of("runs", "at least one", {}, remedy)
-    for label, pair in pairs.items():
+    for label, pair in runs.items():
         if not isinstance(pair, (tuple, list)) or len(pair) != 2:
             raise ArgumentError.of("runs", f"a policy and a problem for {label!r}", pair, remedy)
         check_pair(*pair)
