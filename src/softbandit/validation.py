@@ -297,7 +297,7 @@ def plain(what: str, value: Any, depth: int = 0) -> Any:
         return operator.index(value)
     if isinstance(value, (abstract.Number, np.number)):
         return number(what, value)
-    if isinstance(value, (list, tuple)):
+    if type(value) in (list, tuple):  # a named tuple may be a user's exploration
         if depth == DEEPEST:
             raise ArgumentError.of(what, f"lists nested at most {DEEPEST} deep", value, "Pass numbers.")
         return tuple(plain(f"{what}[{i}]", entry, depth + 1) for i, entry in enumerate(value))

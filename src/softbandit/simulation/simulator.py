@@ -14,8 +14,6 @@ from softbandit.simulation.rounds import COLUMNS, AnyProblem, Options
 from softbandit.simulation.schedule import blocks_of_trials, play_all
 from softbandit.simulation.trace import Record, Trace
 
-MOST_TRIALS = 2**53
-
 
 def simulate(
     policy: Policy,
@@ -74,8 +72,8 @@ def simulate(
     T, step = round_count(policy, rounds), policy.stage(0).policy
     _check_fit(policy, problem, engine)
     engine = choose_engine(engine, step, problem, len(numbers), T)
-    blocks = blocks_of_trials(engine, step, numbers)
     record = Record(len(numbers), T, options.keep, policy, problem)
+    blocks = blocks_of_trials(engine, step, numbers)
     for played in play_all(engine, policy, problem, blocks, T, options):
         record.write(played)
         if progress is not None:
@@ -87,7 +85,9 @@ def simulate(
 def trial_numbers(trials: int | Sequence[int]) -> Sequence[int]:
     """Return the numbers of the trials to run."""
     if not validation.is_listed(trials):
-        return range(validation.whole("trials", trials, least=1, most=MOST_TRIALS))
+        count = validation.whole("trials", trials, least=1)
+        validation.affordable("trials", count)
+        return range(count)
     given = validation.listed("trials", trials, "how many, or which", "Pass an int, or a list of them.")
     numbers = [validation.whole("trials", trial, least=0, most=2**64 - 1) for trial in given]
     if not numbers:
