@@ -212,9 +212,9 @@ def _pairs(given: object) -> tuple[tuple[str, Parameter], ...]:
     expected, remedy = "names and parameters", 'For example {"rate": sb.LogFloat(1e-4, 1e-1)}.'
     listed = list(given.items()) if isinstance(given, Mapping) else given
     pairs = validation.listed("parameters", listed, expected, remedy)
-    wrong = next((pair for pair in pairs if not _is_named_parameter(pair)), None)
-    if not pairs or wrong is not None:
-        raise ArgumentError.of("parameters", expected, given if wrong is None else wrong, remedy)
+    wrong = [pair for pair in pairs if not _is_named_parameter(pair)]
+    if not pairs or wrong:
+        raise ArgumentError.of("parameters", expected, wrong or given, remedy)
     return tuple((validation.text("name", name), parameter) for name, parameter in pairs)
 
 
