@@ -53,7 +53,7 @@ class UnknownNameError(ArgumentError):
     @classmethod
     def among(cls, what: str, name: object, names: Iterable[str]) -> Self:
         known = sorted(names)
-        similar = difflib.get_close_matches(str(name), known, n=1)
+        similar = difflib.get_close_matches(name[:80], known, n=1) if isinstance(name, str) else []
         remedy = f"Did you mean {similar[0]!r}?" if similar else "Choose one of them."
         return cls.of(what, f"one of {', '.join(map(repr, known))}", name, remedy)
 
@@ -123,5 +123,8 @@ def needs_extra(package: str, extra: str) -> Iterator[None]:
 
 
 def _short(value: object) -> str:
-    text = " ".join(repr(value).split())
+    try:
+        text = " ".join(repr(value).split())
+    except Exception:  # of a user's class, or an int of more digits than Python prints
+        text = f"a value of type {type(value).__name__} that cannot be shown"
     return text if len(text) <= 80 else text[:77] + "..."

@@ -105,6 +105,7 @@ def test_a_bad_box_is_refused(lower, upper):
         lambda: sb.Integer(1.5, 3),
         lambda: sb.Integer(3, 3),
         lambda: sb.Categorical("ab"),
+        lambda: sb.Space([None]),
         lambda: sb.Categorical(["a"]),
         lambda: sb.Categorical(["a", "a"]),
         lambda: sb.Space({}),

@@ -10,6 +10,7 @@ from typing import Any, Protocol, TypeVar, cast, overload
 import numpy as np
 
 from softbandit.backend.shapes import ArmIndex, ArmMask, Bools, Floats, Ints, OutputsPerArm, PerArm, PerCost, Words
+from softbandit.errors import ArgumentError
 
 Number = Floats | float
 Array = TypeVar("Array", Floats, Bools, Ints, Words)
@@ -57,7 +58,10 @@ class Namespace(Protocol):
 
 def namespace(x: Floats | Bools | Ints | Words) -> Namespace:
     """Return the module whose functions work on x: numpy, or one that imitates it."""
-    return cast(Namespace, np if type(x) is np.ndarray else x.__array_namespace__())
+    try:
+        return cast(Namespace, np if type(x) is np.ndarray else x.__array_namespace__())
+    except AttributeError:
+        raise ArgumentError.of("x", "an array of NumPy or JAX", x, "Convert it with np.asarray.") from None
 
 
 def at_arm(x: Floats, arm: ArmIndex) -> Floats:

@@ -53,7 +53,7 @@ class OPB(Seeded):
         if (cost >= 0).any():
             remedy = "The margin of the seed is what other arms' costs are balanced with."
             raise ArgumentError.of("safe_cost", "numbers below 0", self.safe_cost, remedy)
-        default = 1 + 1 / float(-cost.max()) if self.constraints else 1.0
+        default = 1 + 1 / validation.positive("safe_cost", float(-cost.max())) if self.constraints else 1.0
         inflation = default if self.inflation is None else validation.positive("inflation", self.inflation)
         self._set(known_cost=cost[:, None], inflation=inflation)
 

@@ -38,6 +38,7 @@ class Seeded(StepPolicy):
         return SafeSeedError.of("safe", "a seed that agrees with the observations", got, "Name another arm.")
 
     def _complete(self) -> None:
-        if self.safe is None or not np.size(self.safe):
+        known_safe = validation.marked("safe", () if self.safe is None else self.safe, len(self.arms))
+        if not known_safe.any():
             raise SafeSeedError.of("safe", "at least one arm known to be safe", self.safe, "Name it, as safe=.")
-        self._set(known_safe=validation.marked("safe", self.safe, len(self.arms)))
+        self._set(known_safe=known_safe)

@@ -164,8 +164,7 @@ class SafePolicy(Seeded):
 
     def _complete(self) -> None:
         super()._complete()
-        if not isinstance(self.intersect, bool):
-            raise ArgumentError.of("intersect", "True or False", self.intersect, "Pass one of them.")
+        self._set(intersect=validation.flag("intersect", self.intersect))
         validation.named("expanders", self.expanders, dict.fromkeys(["each", "all"]))
         self._set(lip=self._lipschitz())
 

@@ -69,8 +69,9 @@ class SGPUCB(Seeded):
     def _initial(self) -> int:
         if self.initial_rounds is None:
             return math.isqrt(self.horizon)
-        if self.initial_rounds != "features":
-            return validation.whole("initial_rounds", self.initial_rounds, least=0)
+        if not isinstance(self.initial_rounds, str):
+            return validation.whole("initial_rounds", self.initial_rounds, least=0, most=2**53)
+        validation.named("initial_rounds", self.initial_rounds, dict.fromkeys(["features"]))
         costs = [group.features for group, _ in self.model.by_output()[1:]]
         return max(self._rounds_to_span(features.phi[self.known_safe]) for features in costs)
 

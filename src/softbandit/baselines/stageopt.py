@@ -36,7 +36,7 @@ class StageOpt(SafePolicy):
     def _complete(self) -> None:
         super()._complete()
         rounds = -(-self.horizon // 10) if self.stage_rounds is None else self.stage_rounds
-        self._set(expanding=validation.whole("stage_rounds", rounds, least=0))
+        self._set(expanding=validation.whole("stage_rounds", rounds, least=0, most=2**53))
 
     def decide(self, state: State, draws: Draws, among: ArmMask | None = None) -> Choice:
         return operations(state.dual).branch(

@@ -38,8 +38,8 @@ class TimeVarying(WrappedPolicy):
         super().__post_init__()
         if not isinstance(self.policy, CKB):
             raise ArgumentError.of("policy", "a CKB", type(self.policy).__name__, "For example sb.CKB(...).")
-        validation.whole("every", self.every, least=1)
-        object.__setattr__(self, "horizon", self.policy.horizon)
+        every = validation.whole("every", self.every, least=1, most=2**53)
+        validation.store(self, every=every, horizon=self.policy.horizon)
 
     def stage(self, round: int) -> Stage:
         first = round - round % self.every

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
+from softbandit import validation
 from softbandit.backend import Floats
 from softbandit.errors import DataError, Description
 
@@ -47,12 +48,14 @@ class Prices:
 
 def load_sensors(path: str | PathLike[str]) -> Readings:
     """Load a MATLAB file with the layout of iw_data_all.mat."""
-    return parse_sensors(read_bytes(path), str(path))
+    file = validation.path("path", path)
+    return parse_sensors(read_bytes(file), str(file))
 
 
 def load_prices(path: str | PathLike[str]) -> Prices:
     """Load a CSV file with the layout of fin.csv."""
-    return parse_prices(read_bytes(path), str(path))
+    file = validation.path("path", path)
+    return parse_prices(read_bytes(file), str(file))
 
 
 def read_bytes(path: str | PathLike[str]) -> bytes:

@@ -97,11 +97,13 @@ class Source(Generic[T]):
         if path is not None:
             if data is not None:
                 raise ArgumentError.of("data", "None if path names a file", data, "Pass one of the two.")
-            return self._parsed(read_bytes(path), str(path), OWN_FILE, f"own file {Path(path).name}")
-        if data == STAND_IN:
+            file = validation.path("path", path)
+            return self._parsed(read_bytes(file), str(file), OWN_FILE, f"own file {file.name}")
+        named = data if isinstance(data, str) else None
+        if named == STAND_IN:
             return self._build_stand_in()
-        status = self.status(None if data == ORIGINAL else data)
-        if status.checked == ABSENT and not status.named_by and data != ORIGINAL:
+        status = self.status(None if named == ORIGINAL else data)
+        if status.checked == ABSENT and not status.named_by and named != ORIGINAL:
             return self._build_stand_in()
         return self._load_original(status)
 
@@ -109,7 +111,7 @@ class Source(Generic[T]):
         """Return whether the original is in the folder, by default the one that it is read from."""
         path, named_by = data_folder(folder)
         file = path / self.known.file
-        if not file.exists():
+        if not os.path.exists(file):  # also of a name that is too long, for which Path.exists raises
             return Status(file, named_by, ABSENT)
         return Status(file, named_by, OK if sha256(read_bytes(file)) == self.known.sha256 else DIFFERS)
 
@@ -148,10 +150,18 @@ class Source(Generic[T]):
 def data_folder(folder: PathOrName | None = None) -> tuple[Path, str]:
     """Return the folder of the data files, and who named it: "caller", the variable, or "" for the cache."""
     if folder is not None:
-        return Path(folder).expanduser(), "caller"
+        return _expanded(validation.path("folder", folder)), "caller"
     if from_environment := os.environ.get(VARIABLE):
         return Path(from_environment).expanduser(), VARIABLE
     return cache_folder(), ""
+
+
+def _expanded(path: Path) -> Path:
+    """Return the path with the user's home in place of ~."""
+    try:
+        return path.expanduser()
+    except RuntimeError:  # there is no such user
+        return path
 
 
 def cache_folder() -> Path:
@@ -168,7 +178,7 @@ def _missing(known: Known, status: Status) -> DataError:
     """Return the error for an original that is not in the folder."""
     folder, from_environment = status.file.parent, status.named_by == VARIABLE
     fault = f"{known.name}: {known.file} is not in {folder}" + (f" ({VARIABLE})." if from_environment else ".")
-    if not folder.exists():
+    if not os.path.exists(folder):
         fault += " There is no such folder."
     close = difflib.get_close_matches(folder.name, (ORIGINAL, STAND_IN), n=1)
     if status.named_by == "caller" and close:

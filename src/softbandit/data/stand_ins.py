@@ -65,7 +65,7 @@ def simulated_office(seed: int = 0) -> Readings:
     >>> office.train.shape, office.test.shape, office.coords.shape
     ((601, 41), (192, 41), (41, 2))
     """
-    rng = np.random.default_rng(validation.whole("seed", seed, least=0))
+    rng = np.random.default_rng(validation.seed(seed))
     floor = _draw_floor(rng)
     train = _simulate_day(floor, 8 + np.arange(601) / 60, rng)
     test = _simulate_day(floor, 8 + np.arange(192) / 20, rng)

@@ -12,7 +12,6 @@ A parameter takes `size` values, each shown to kernels as `width` features in [0
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import combinations
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -20,6 +19,8 @@ import numpy as np
 from softbandit import validation
 from softbandit.backend import Floats
 from softbandit.errors import ArgumentError, Description
+
+MOST_CHOICES = 4096  # each is a feature
 
 
 class _RealNumber:
@@ -48,7 +49,8 @@ class Float(_RealNumber):
     high: float
 
     def __post_init__(self) -> None:
-        _check_order(validation.number("low", self.low), validation.number("high", self.high))
+        validation.store(self, low=validation.number("low", self.low), high=validation.number("high", self.high))
+        _check_order(self.low, self.high)
 
     def encode(self, what: str, value: object) -> list[float]:
         return [(self._checked(what, value) - self.low) / (self.high - self.low)]
@@ -65,7 +67,8 @@ class LogFloat(_RealNumber):
     high: float
 
     def __post_init__(self) -> None:
-        _check_order(validation.positive("low", self.low), validation.positive("high", self.high))
+        validation.store(self, low=validation.positive("low", self.low), high=validation.positive("high", self.high))
+        _check_order(self.low, self.high)
 
     def encode(self, what: str, value: object) -> list[float]:
         return [math.log(self._checked(what, value) / self.low) / math.log(self.high / self.low)]
@@ -86,6 +89,7 @@ class Integer:
     def __post_init__(self) -> None:
         limit = 2**53  # whole numbers up to here are exact in float64
         low, high = (validation.whole(name, getattr(self, name), -limit, limit) for name in ("low", "high"))
+        validation.store(self, low=low, high=high)
         _check_order(low, high)
 
     @property
@@ -112,16 +116,21 @@ class Integer:
 
 @dataclass(frozen=True)
 class Categorical:
-    """One of several choices, with no order among them; its features are a one-hot vector."""
+    """One of several choices, with no order among them; its features are a one-hot vector.
+
+    A choice is text, a number, True, False, None, or a tuple of these, so that a file can hold it.
+    """
 
     choices: Sequence[object]
 
     def __post_init__(self) -> None:
-        choices = self.choices
-        listed = isinstance(choices, Sequence) and not isinstance(choices, str) and len(choices) > 1
-        if not listed or any(_identical(a, b) for a, b in combinations(choices, 2)):
-            raise ArgumentError.of("choices", "two or more different choices", choices, "Pass them as a list.")
-        object.__setattr__(self, "choices", tuple(choices))
+        expected, remedy = f"2 to {MOST_CHOICES} different choices", "Pass them as a list."
+        given = validation.listed("choices", self.choices, expected, remedy)[: MOST_CHOICES + 1]
+        choices = tuple(_storable(f"choices[{i}]", choice) for i, choice in enumerate(given))
+        different = {(type(choice), choice) for choice in choices}
+        if not 2 <= len(different) == len(choices) <= MOST_CHOICES:
+            raise ArgumentError.of("choices", expected, self.choices, remedy)
+        validation.store(self, choices=choices)
 
     @property
     def width(self) -> int:
@@ -130,7 +139,8 @@ class Categorical:
     size = width
 
     def encode(self, what: str, value: object) -> list[float]:
-        one_hot = [float(_identical(choice, value)) for choice in self.choices]
+        given = _as_choice(value)
+        one_hot = [float(_identical(choice, given)) for choice in self.choices]
         if not any(one_hot):
             raise ArgumentError.of(what, f"one of {list(self.choices)}", value, "Choose one of them.")
         return one_hot
@@ -158,6 +168,30 @@ def _check_order(low: float, high: float) -> None:
 
 def _clip(U: Floats) -> Floats:
     return np.minimum(np.maximum(U, 0.0), 1.0)
+
+
+def _as_choice(value: Any) -> Any:
+    """Return a choice with tuples in place of lists, and Python's numbers in place of NumPy's."""
+    if isinstance(value, (list, tuple)):
+        return tuple(map(_as_choice, value))
+    return value.item() if isinstance(value, (np.number, np.bool_)) else value
+
+
+def _storable(what: str, value: object) -> Any:
+    """Return a choice that is the same after it was stored: no object of a class that a file does not know."""
+    try:
+        choice = _as_choice(value)
+        pending = [choice]
+        while pending:
+            entry = pending.pop()
+            if type(entry) is tuple:
+                pending += entry
+            elif type(entry) not in (str, int, float, bool, type(None)) or entry != entry:
+                raise TypeError
+    except (TypeError, RecursionError):
+        remedy = "Pass a name for each of your objects, and look the object up by it."
+        raise ArgumentError.of(what, "text, a number, True, False, None, or a tuple", value, remedy) from None
+    return choice
 
 
 def _identical(a: object, b: object) -> bool:

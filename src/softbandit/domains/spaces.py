@@ -21,7 +21,6 @@ from softbandit.domains.parameters import Categorical, Integer, Parameter
 from softbandit.errors import ArgumentError, Description, UnknownNameError
 
 FINITE_LIMIT = 4096  # A space of at most this many points becomes finite arms, which need no search
-LARGEST = 1e100  # coordinate of a box: its square must be finite
 ROUNDING = 1e-12  # how far from the domain, relative to its width, a point may be
 
 Values: TypeAlias = dict[str, Any]  # the values of named parameters
@@ -103,15 +102,15 @@ class Box(Domain):
 
     def __post_init__(self) -> None:
         for name in ("lower", "upper"):
-            given = np.atleast_1d(getattr(self, name))
-            bound = validation.numbers(name, given, given.shape[0] or 1, single=False)
+            bound = np.atleast_1d(validation.array(name, getattr(self, name)))
+            bound = validation.vector(name, bound)
             bound.flags.writeable = False
             object.__setattr__(self, name, bound)
-        if len(self.lower) != len(self.upper) or not np.all(self.lower < self.upper):
+            if np.abs(bound).max() > validation.LARGEST:
+                raise ArgumentError.of(name, f"numbers up to {validation.LARGEST:g}", bound, "Rescale the box.")
+        if len(self.lower) != len(self.upper) or not np.all(self.upper - self.lower >= validation.LEAST):
             got = (self.lower.tolist(), self.upper.tolist())
             raise ArgumentError.of("lower, upper", "lower < upper in each coordinate", got, "Check the order.")
-        if not np.all(np.abs([self.lower, self.upper]) <= LARGEST):
-            raise ArgumentError.of("lower, upper", f"numbers up to {LARGEST:g}", self.upper, "Rescale the box.")
 
     @property
     def free(self) -> Bools:
@@ -197,6 +196,7 @@ class Space(Domain):
 
     def encode(self, values: Mapping[str, object]) -> Floats:
         """Return the features of named values, (d,)."""
+        validation.instance("values", values, Mapping, "a value for each name", 'For example {"rate": 0.1}.')
         names = [name for name, _, _ in self.parts]
         unknown = [name for name in values if name not in names]
         if unknown:
@@ -209,12 +209,13 @@ class Space(Domain):
 
 def _pairs(given: object) -> tuple[tuple[str, Parameter], ...]:
     """Return the names and parameters of a mapping, or of a sequence of pairs."""
-    pairs = tuple(given.items() if isinstance(given, Mapping) else given if isinstance(given, Sequence) else ())
+    expected, remedy = "names and parameters", 'For example {"rate": sb.LogFloat(1e-4, 1e-1)}.'
+    listed = list(given.items()) if isinstance(given, Mapping) else given
+    pairs = validation.listed("parameters", listed, expected, remedy)
     wrong = [pair for pair in pairs if not _is_named_parameter(pair)]
     if not pairs or wrong:
-        remedy = 'For example {"rate": sb.LogFloat(1e-4, 1e-1)}.'
-        raise ArgumentError.of("parameters", "names and parameters", wrong or given, remedy)
-    return tuple((name, parameter) for name, parameter in pairs)
+        raise ArgumentError.of("parameters", expected, wrong or given, remedy)
+    return tuple((validation.text("name", name), parameter) for name, parameter in pairs)
 
 
 def _is_named_parameter(pair: object) -> bool:

@@ -4,12 +4,12 @@ from softbandit.gp.anchored import Anchored, GrowingRows
 from softbandit.gp.exact import Exact
 from softbandit.gp.fitting import Fit, fit
 from softbandit.gp.interpolation import interpolation_error
-from softbandit.gp.kernel import Kernel, Rate, Scaled
+from softbandit.gp.kernel import Kernel, Rate, Scaled, checked_kernel
 from softbandit.gp.kernels import Linear, Matern, SquaredExponential, Tabular
 from softbandit.gp.learning import learn
 from softbandit.gp.nystrom import Budgeted
 from softbandit.gp.pivot_posterior import PivotPosterior
-from softbandit.gp.pivoted_cholesky import Features, features
+from softbandit.gp.pivoted_cholesky import Features, checked_features, features
 from softbandit.gp.point_effects import PointEffects, PointPosterior, Repeats
 from softbandit.gp.prior_samples import FREQUENCIES, Path
 from softbandit.gp.weight_space import ArmPosterior, Posterior

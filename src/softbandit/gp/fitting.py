@@ -21,9 +21,10 @@ from softbandit import validation
 from softbandit.backend import Floats
 from softbandit.errors import ArgumentError, Description
 from softbandit.gp.exact import JITTER
-from softbandit.gp.kernel import Kernel
+from softbandit.gp.kernel import Kernel, checked_kernel
 
 Bounds = tuple[float, float]
+MOST_RESTARTS = 1000
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,14 +86,19 @@ def fit(
     >>> bool(0.05 < result.noise < 0.2)
     True
     """
+    checked_kernel("kernel", kernel)
     X, y = _check_data(X, y)
-    offset = float(y.mean()) if centred else 0.0
+    starts = validation.whole("restarts", restarts, least=0, most=MOST_RESTARTS)
+    rng = np.random.default_rng(validation.seed(seed))
+    within, lambdas = _check_bounds("lengthscales", lengthscales), _check_bounds("noise", noise)
+    log_normal = None if prior is None else _check_pair("prior", prior)
+    offset = float(y.mean()) if validation.flag("centred", centred) else 0.0
     unit, largest = float(np.sqrt(np.mean((y - offset) ** 2))), float(np.abs(y).max())
     if not unit > 1e-12 * largest:
         scale = 1e-6 * (largest or 1.0)  # outputs that do not vary: a small scale and noise
         return Fit(kernel, scale, offset, scale * 1e-3, math.inf)
-    objective = _LogPosterior(kernel, X, (y - offset) / unit, lengthscales, noise, prior)
-    theta = _maximise(objective, validation.whole("restarts", restarts, least=0), seed)
+    objective = _LogPosterior(kernel, X, (y - offset) / unit, within, lambdas, log_normal)
+    theta = _maximise(objective, starts, rng)
     fitted, lam = objective.model(theta)
     likelihood = _Likelihood(fitted, lam, X, objective.y)
     scale = unit * math.sqrt(likelihood.variance)
@@ -126,8 +132,7 @@ class _LogPosterior:
         self.kernel, self.X, self.y = kernel, X, y
         spread = np.ptp(X, axis=0)
         units = kernel.parameter_units(np.where(spread > 0, spread, 1.0))
-        low, high = _check_bounds("lengthscales", lengthscales)
-        least, most = _check_bounds("noise", noise)
+        (low, high), (least, most) = lengthscales, noise
         median, deviation = prior or (1.0, math.inf)
         self.start = np.log([*kernel.parameters(), 0.1])
         self.lower = np.log([*(1e-3 if unit is None else low * unit for unit in units), least])
@@ -154,10 +159,10 @@ class _LogPosterior:
         return -value, -(gradient - self.precision * deviation)
 
 
-def _maximise(objective: _LogPosterior, restarts: int, seed: int) -> Floats:
+def _maximise(objective: _LogPosterior, restarts: int, rng: np.random.Generator) -> Floats:
     from scipy.optimize import minimize
 
-    rng, lower, upper = np.random.default_rng(seed), objective.lower, objective.upper
+    lower, upper = objective.lower, objective.upper
     starts = [np.clip(objective.start, lower, upper), np.clip(objective.centre, lower, upper)]
     starts += [rng.uniform(lower, upper) for _ in range(restarts)]
     bounds = list(zip(lower, upper, strict=True))
@@ -167,15 +172,20 @@ def _maximise(objective: _LogPosterior, restarts: int, seed: int) -> Floats:
 
 def _check_data(X: ArrayLike, y: ArrayLike) -> tuple[Floats, Floats]:
     points = validation.points("X", X)
-    outputs = validation.points("y", np.reshape(np.asarray(y), (-1, 1)))[:, 0]
+    outputs = validation.points("y", validation.array("y", y).reshape(-1, 1))[:, 0]
     if len(points) != len(outputs):
         got = Description(f"{len(points)} points and {len(outputs)} outputs")
         raise ArgumentError.of("X, y", "one output per point", got, "Check the shapes.")
     return points, outputs
 
 
-def _check_bounds(what: str, value: Bounds) -> Bounds:
-    low, high = (validation.positive(f"{what}[{i}]", v) for i, v in enumerate(value))
+def _check_pair(what: str, value: object) -> Bounds:
+    first, second = validation.numbers(what, value, 2, single=False).tolist()
+    return validation.positive(f"{what}[0]", first), validation.positive(f"{what}[1]", second)
+
+
+def _check_bounds(what: str, value: object) -> Bounds:
+    low, high = _check_pair(what, value)
     if not low < high:
         raise ArgumentError.of(what, "lower < upper", value, "Check the order.")
     return low, high

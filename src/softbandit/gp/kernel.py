@@ -132,7 +132,14 @@ class Kernel(ABC):
         array([0.25, 1.  ])
         """
         largest = float(self.diag(validation.points("arms", arms)).max())
-        return self if largest <= 0 else Scaled(self, 1.0 / largest)
+        return Scaled(self, 1.0 / largest) if largest > 0 else self
+
+
+def checked_kernel(what: str, value: object) -> Kernel:
+    """Return a kernel."""
+    if not isinstance(value, Kernel):
+        raise KernelError.of(what, "a Kernel", value, "For example sb.SquaredExponential(0.2).")
+    return value
 
 
 @dataclass(frozen=True)
@@ -214,7 +221,9 @@ class Scaled(Kernel):
     scale: float
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "scale", validation.positive("scale", self.scale))
+        validation.store(
+            self, kernel=checked_kernel("kernel", self.kernel), scale=validation.positive("scale", self.scale)
+        )
 
     def __call__(self, X: Floats, Y: Floats) -> Floats:
         return self.scale * self.kernel(X, Y)

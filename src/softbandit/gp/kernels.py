@@ -3,7 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from softbandit.errors import Description, KernelError
 from softbandit.gp.kernel import Kernel, Rate
 from softbandit.gp.prior_samples import Path
 
+FAR = 1e3  # of Matern's s: exp(-s) is 0 from 746 on
 BLOCK = 2**15  # distances computed at a time, so that they stay in the cache
 SYMMETRY_TOLERANCE = 1e-10  # of a tabular matrix, relative to its largest entry
 EIGENVALUE_TOLERANCE = 1e-10  # how negative rounding may make an eigenvalue, relative to the largest
@@ -25,12 +26,14 @@ class Radial(Kernel):
     lengthscale: float | Sequence[float]
 
     def __post_init__(self) -> None:
-        value, checked = self.lengthscale, validation.positive
-        if isinstance(value, (Sequence, np.ndarray)) and not isinstance(value, str):
-            scales = tuple(checked(f"lengthscale[{j}]", entry) for j, entry in enumerate(value))
-            object.__setattr__(self, "lengthscale", scales)
+        value: Any = validation.plain("lengthscale", self.lengthscale)
+        if isinstance(value, (tuple, np.ndarray)):
+            scales = tuple(validation.positive(f"lengthscale[{j}]", entry) for j, entry in enumerate(value))
+            if not scales:
+                raise KernelError.of("lengthscale", "a number, or one per dimension", value, "Pass a positive number.")
+            validation.store(self, lengthscale=scales)
         else:
-            object.__setattr__(self, "lengthscale", checked("lengthscale", value))
+            validation.store(self, lengthscale=validation.positive("lengthscale", value))
 
     @abstractmethod
     def slope(self, X: Floats, Y: Floats, factor: Floats | float) -> Floats:
@@ -84,9 +87,10 @@ class Radial(Kernel):
             rows, sums = X[first : first + step], r2[first : first + step]
             for j, scale in enumerate(scales):
                 difference = rows[:, j, None] - Y[None, :, j]
-                difference /= scale
-                difference *= difference
-                sums += difference
+                with np.errstate(over="ignore"):  # an infinite distance is as good as a very large one
+                    difference /= scale
+                    difference *= difference
+                    sums += difference
         return r2
 
 
@@ -125,22 +129,28 @@ class Matern(Radial):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.nu not in (0.5, 1.5, 2.5):
+        nu = validation.number("nu", self.nu, KernelError)
+        if nu not in (0.5, 1.5, 2.5):
             raise KernelError.of("nu", "0.5, 1.5 or 2.5", self.nu, "Those have a closed form; choose one.")
+        validation.store(self, nu=nu)
 
     def __call__(self, X: Floats, Y: Floats) -> Floats:
-        s = np.sqrt(2 * self.nu * self._squared_distance(X, Y))
+        s = self._scaled_distance(X, Y)
         p = 1.0 if self.nu == 0.5 else 1 + s if self.nu == 1.5 else 1 + s + s * s / 3
         return p * np.exp(-s)
 
     def slope(self, X: Floats, Y: Floats, factor: Floats | float) -> Floats:
         """Return 2 nu q exp(-s), with k'(s) / s = -q exp(-s). At its cusp, nu = 1/2 has subgradient 0."""
-        s = np.sqrt(2 * self.nu * self._squared_distance(X, Y))
+        s = self._scaled_distance(X, Y)
         if self.nu == 0.5:
             q = np.where(s > 0, 1 / np.where(s > 0, s, 1.0), 0.0)
         else:
             q = np.ones_like(s) if self.nu == 1.5 else (1 + s) / 3
         return 2 * self.nu * factor * q * np.exp(-s)
+
+    def _scaled_distance(self, X: Floats, Y: Floats) -> Floats:
+        """Return s. Beyond FAR, k is 0 in float64, and p(s) could overflow."""
+        return np.minimum(np.sqrt(2 * self.nu * self._squared_distance(X, Y)), FAR)
 
     def frequencies(self, count: int, d: int, rng: np.random.Generator) -> tuple[Floats, float]:
         """Return frequencies ~ Student's t with 2 nu degrees of freedom, divided by l."""

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from softbandit import validation
 from softbandit.backend import Bools, Floats, HostOnly, Ints, Traced, namespace
-from softbandit.errors import Description, KernelError
-from softbandit.gp.kernel import Kernel
+from softbandit.errors import ArgumentError, Description, KernelError
+from softbandit.gp.kernel import Kernel, checked_kernel
 
 TOLERANCE = 1e-13  # the largest error of any entry of Phi Phi^T, relative to the largest k(x, x)
 LARGEST_PHI = 2**30  # bytes
@@ -42,6 +43,14 @@ class Features:
         return len(self.basis)
 
 
+def checked_features(value: object) -> Features:
+    """Return a factorised kernel."""
+    if not isinstance(value, Features):
+        remedy = "Build it with theory.features(kernel, arms)."
+        raise ArgumentError.of("features", "a factorised kernel", value, remedy)
+    return value
+
+
 def features(
     kernel: Kernel,
     arms: Floats,
@@ -60,16 +69,18 @@ def features(
     >>> features(SquaredExponential(0.2), arms).phi.shape
     (1000, 20)
     """
+    kernel, arms = checked_kernel("kernel", kernel), validation.points("arms", arms)
+    tolerance, chosen = validation.nonnegative("tolerance", tolerance), _checked_pivots(pivots, len(arms))
     with np.errstate(over="ignore"):
         diag = kernel.diag(arms)
     _check("finite k(x, x) >= 0 at every arm", diag, np.isfinite(diag) & (diag >= 0))
     n, largest = len(arms), diag.max()
     residual, used = diag.copy(), []
     basis = np.empty((_rows(n, 32), n))
-    most = n if largest_rank is None else min(largest_rank, n)
-    for r in range(most if pivots is None else len(pivots)):
-        p = int(residual.argmax()) if pivots is None else int(pivots[r])
-        if residual[p] <= (tolerance * largest if pivots is None else 0.0):
+    most = n if largest_rank is None else min(validation.whole("largest_rank", largest_rank, least=0), n)
+    for r in range(most if chosen is None else len(chosen)):
+        p = int(residual.argmax()) if chosen is None else chosen[r]
+        if residual[p] <= (tolerance * largest if chosen is None else 0.0):
             break
         if r == len(basis):
             basis = _grown(basis)
@@ -82,6 +93,13 @@ def features(
         used.append(p)
     rank = len(used)
     return Features(basis[:rank].copy(), diag, np.array(used, dtype=np.int64), float(residual.max()))
+
+
+def _checked_pivots(pivots: object, n: int) -> list[int] | None:
+    if pivots is None:
+        return None
+    given = validation.listed("pivots", pivots, "numbers of arms", "Pass those of an earlier factorisation.")
+    return [validation.whole("pivots", p, 0, n - 1) for p in given]
 
 
 def _check(expected: str, variance: Floats, valid: Bools) -> None:

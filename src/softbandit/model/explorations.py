@@ -24,6 +24,9 @@ from softbandit.backend import DrawCount, Draws, Floats, OutputsPerArm, namespac
 from softbandit.errors import ArgumentError
 from softbandit.model.beliefs import Belief
 
+MOST_POINTS = 10**6  # of a discrete distribution
+MOST_WIDTHS = 1e6  # that a truncated distribution reaches
+
 
 @runtime_checkable
 class Exploration(Protocol):
@@ -111,7 +114,7 @@ class UniformDiscrete:
     points: int = 20
 
     def __post_init__(self) -> None:
-        validation.whole("points", self.points, least=2)
+        validation.store(self, points=validation.whole("points", self.points, least=2, most=MOST_POINTS))
 
     def draws(self) -> DrawCount:
         return DrawCount(uniform=1)
@@ -133,10 +136,13 @@ class TruncatedGaussian:
     points: int = 20
 
     def __post_init__(self) -> None:
-        validation.whole("points", self.points, least=2)
-        if not validation.number("lower", self.lower) < validation.number("upper", self.upper):
+        validation.store(self, points=validation.whole("points", self.points, least=2, most=MOST_POINTS))
+        lower, upper = validation.number("lower", self.lower), validation.number("upper", self.upper)
+        if not -MOST_WIDTHS <= lower < upper <= MOST_WIDTHS:
             remedy = "Pass lower < upper, in multiples of the width."
-            raise ArgumentError.of("lower, upper", "lower < upper", (self.lower, self.upper), remedy)
+            expected = f"lower < upper, both at most {MOST_WIDTHS:g} in size"
+            raise ArgumentError.of("lower, upper", expected, (lower, upper), remedy)
+        validation.store(self, lower=lower, upper=upper)
 
     def support(self) -> tuple[Floats, Floats]:
         """Return the points a / beta, and their probabilities."""

@@ -11,7 +11,7 @@ from softbandit import validation
 from softbandit.backend import POLICY, Floats, HostOnly, Traced, draw
 from softbandit.domains import Domain
 from softbandit.errors import ArgumentError, Description, KernelError
-from softbandit.gp import Kernel
+from softbandit.gp import Kernel, checked_kernel
 from softbandit.model.continuous import ContinuousModel, continuous_model
 from softbandit.model.explorations import Exploration, as_exploration
 from softbandit.model.finite import Factors, FiniteModel, Output, finite_model
@@ -65,7 +65,8 @@ def build_model(s: ModelSettings) -> FiniteModel | ContinuousModel:
     R = np.append(noise, validation.numbers_above("cost_noise", cost_noise, m, least=0.0, strict=False))
     bounds = np.append(*norm_bounds(s.reward_bound, s.cost_bound, m))
     given = _default_regularisation(s, kernels, bounds, R) if s.regularisation is None else s.regularisation
-    lambdas = validation.numbers_above("regularisation", given, 1 + m, least=0.0, strict=True)
+    what = "regularisation" if s.regularisation is not None else "regularisation, which follows from noise and bounds"
+    lambdas = validation.numbers_above(what, given, 1 + m, least=0.0, strict=True)
     scale = validation.nonnegative("width_scale", s.width_scale)
     sign = np.append(scale, np.full(m, -scale))  # up for the reward, down for a cost
     rule = width_rule(s.width, bounds, R, lambdas, sign, s.width_share * checked_confidence(s.confidence))
@@ -123,8 +124,7 @@ def _kernels(kernel: object, cost_kernel: object, constraints: int, points: Floa
 
 def _checked(what: str, kernel: object, points: Floats) -> Kernel:
     """Return a kernel with k(x, x) <= 1 at the points (the paper's Assumption 2)."""
-    if not isinstance(kernel, Kernel):
-        raise KernelError.of(what, "a Kernel", kernel, "For example sb.SquaredExponential(0.2).")
+    kernel = checked_kernel(what, kernel)
     diag = kernel.diag(points)
     worst = int(diag.argmax())
     if not diag[worst] <= 1 + 16 * math.ulp(1.0):

@@ -12,7 +12,6 @@ import numpy as np
 
 from softbandit import validation
 from softbandit.backend import Floats, Ints, PerOutput, PerTrial, Traced, namespace
-from softbandit.errors import ArgumentError
 from softbandit.gp import Kernel
 
 LEAST_RATIO = 1e-6  # of noise to bound, in the default lambda
@@ -132,7 +131,7 @@ def width_rule(
 ) -> WidthRule:
     """Return the rule for "theory", "tight", a number, numbers or a function of t; `sign` includes the scale."""
     if callable(value):
-        _signed(value(1), sign)  # refuse now what would fail later
+        _signed(validation.result("width", value, 1), sign)  # refuse now what would fail later
         return lambda outputs: WidthFunction(value, sign, outputs)
     if not isinstance(value, str):
         given = _signed(value, sign)[None]
@@ -148,8 +147,4 @@ def _signed(value: object, sign: Floats) -> Floats:
 
 def checked_confidence(value: object) -> float:
     """Return alpha, in (0, 1)."""
-    alpha = validation.number("confidence", value)
-    if not 0 < alpha < 1:
-        remedy = "It is the probability of failure that you accept, such as 0.1."
-        raise ArgumentError.of("confidence", "a number in (0, 1)", value, remedy)
-    return alpha
+    return validation.share("confidence", value, "It is the probability of failure that you accept, such as 0.1.")

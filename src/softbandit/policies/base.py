@@ -31,9 +31,12 @@ from softbandit.backend.vocabulary import at_arm, namespace, restrict
 from softbandit.domains import FINITE_LIMIT, Domain, Space
 from softbandit.errors import ArgumentError, Description, SoftbanditError
 from softbandit.model import FiniteModel, ModelSettings, build_model, norm_bounds
+from softbandit.policies.dual import slater_margin
 
 if TYPE_CHECKING:
     from softbandit.theory.policy_ledger import Guarantees, Truth
+
+MOST_CONSTRAINTS = 1000  # a posterior each
 
 
 class About(NamedTuple):
@@ -189,8 +192,8 @@ class Steps(Policy):
 class StepPolicy(ModelSettings, Steps):
     """A policy with a model. A new one needs `about` and `decide`; the rest has defaults.
 
-    Fields hold the settings in force; `given` holds them as they were passed, so that a policy
-    can be built again with others.
+    Fields hold the settings in force; `given` holds those that were passed, in a form that can be stored,
+    so that a policy can be built again with others.
     """
 
     _: KW_ONLY
@@ -267,13 +270,16 @@ class StepPolicy(ModelSettings, Steps):
     # -- Settings: checked, and completed by defaults. --
 
     def __post_init__(self) -> None:
+        names = [name for name in inspect.signature(type(self)).parameters if name != "arms"]
+        self._set(**{name: validation.plain(name, getattr(self, name)) for name in names})
         self._set(space=self.arms if isinstance(self.arms, Domain) else None)
         self._set(arms=self._finite_arms())
-        self._set(given={name: _frozen(getattr(self, name)) for name in inspect.signature(type(self)).parameters})
-        if self.space is not None:
-            self.given["arms"] = self.space
-        m = validation.whole("constraints", self.constraints, least=0) if self.models_costs else 0
+        self._set(given={name: getattr(self, name) for name in names})
+        self.given["arms"] = self.arms if self.space is None else self.space
+        m = validation.whole("constraints", self.constraints, 0, MOST_CONSTRAINTS) if self.models_costs else 0
         self._set(constraints=m, horizon=validation.whole("horizon", self.horizon, least=1, most=2**53))
+        if self.slater is not None:
+            self._set(slater=slater_margin(self.slater))
         validation.named("ties", self.ties, dict.fromkeys(["random", "first"]))
         self._set(bounds=np.append(*norm_bounds(self.reward_bound, self.cost_bound, m))[:, None])
         self._set(model=build_model(self))
@@ -322,15 +328,6 @@ class WrappedPolicy(Policy):
     constraints: int = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        if not isinstance(self.policy, StepPolicy):
-            raise ArgumentError.of("policy", "a policy with steps", self.policy, "For example sb.CKB(...).")
+        validation.instance("policy", self.policy, StepPolicy, "a policy with steps", "For example sb.CKB(...).")
         for name in ("arms", "space", "constraints"):
             object.__setattr__(self, name, getattr(self.policy, name))
-
-
-def _frozen(value: Any) -> Any:
-    """Return a read-only copy of an array, or of each in a list; anything else as it is."""
-    if isinstance(value, np.ndarray) and value.flags.writeable:
-        value = value.copy()
-        value.flags.writeable = False
-    return tuple(map(_frozen, value)) if isinstance(value, list) else value

@@ -17,7 +17,7 @@ from softbandit.domains import Objective, accuracy, maximise
 from softbandit.gp import Anchored
 from softbandit.model import Exploration, Field, PerConstraint, generator
 from softbandit.policies.base import About, Choice, State, StepPolicy
-from softbandit.policies.dual import Dual, checked_slack, dual_cap, dual_rule, inverse_step
+from softbandit.policies.dual import RULES, Dual, checked_slack, dual_cap, dual_rule, inverse_step
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,6 +170,7 @@ class CKB(StepPolicy):
     def _complete(self) -> None:
         B, G = float(self.bounds[0, 0]), self.bounds[1:, 0]
         validation.named("dual_feedback", self.dual_feedback, dict.fromkeys(["estimate", "measured"]))
+        validation.named("dual", self.dual, RULES)
         self._set(slack=checked_slack(self.slack, self.slater))
         needed = self.constraints > 0 and not (self.dual == "queue" and self.V is not None)
         rho = dual_cap(self.rho, B, self.slater, needed)

@@ -67,7 +67,7 @@ def slater_margin(slater: object) -> float:
     if not 0 < delta <= 1:
         remedy = "It is the margin by which some mixture of arms meets every constraint; cap it at 1."
         raise ArgumentError.of("slater", "a number in (0, 1]", slater, remedy)
-    return delta
+    return validation.usable_size("slater", delta)
 
 
 def checked_slack(slack: object, slater: object) -> float:

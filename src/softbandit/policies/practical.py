@@ -6,7 +6,7 @@ Outside the theorem, which takes them as known; the ledger says so.
 import math
 import warnings
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, cast
 
 import numpy as np
@@ -15,9 +15,9 @@ from softbandit import validation
 from softbandit.backend import ArmMask, DrawCount, Draws, Floats, PerCost, PerTrial
 from softbandit.domains import Domain
 from softbandit.errors import ArgumentError
-from softbandit.gp import Anchored, Exact, Fit, Kernel, Scaled, fit
+from softbandit.gp import Anchored, Exact, Fit, Kernel, Scaled, checked_kernel, fit
 from softbandit.model import Exploration, probes
-from softbandit.policies.base import About, Choice, State, Steps
+from softbandit.policies.base import MOST_CONSTRAINTS, About, Choice, State, Steps
 from softbandit.policies.ckb import CKB
 from softbandit.policies.dual import slater_margin
 
@@ -161,17 +161,20 @@ class Practical(Steps):
     def __post_init__(self) -> None:
         remedy = "use sb.Autopilot(space, horizon=...), which needs no kernel and keeps its limits better"
         warnings.warn(f"Practical is deprecated; {remedy}.", DeprecationWarning, stacklevel=3)
-        if not isinstance(self.space, Domain):
-            raise ArgumentError.of("space", "a Box or a Space", self.space, "For example sb.Box([0, 0], [1, 1]).")
+        validation.instance("space", self.space, Domain, "a Box or a Space", "For example sb.Box([0, 0], [1, 1]).")
+        checked_kernel("kernel", self.kernel)
+        names = [f.name for f in fields(self) if f.init]
+        validation.store(self, **{name: validation.plain(name, getattr(self, name)) for name in names})
         d = self.space.dimension
         initial = max(8, 2 * (d + 1)) if self.initial is None else self.initial
-        object.__setattr__(self, "arms", self.space)
-        object.__setattr__(self, "initial", validation.whole("initial", initial, least=2))
-        if self.relearn != "doubling":
+        validation.store(self, arms=self.space, initial=validation.whole("initial", initial, least=2))
+        if isinstance(self.relearn, str):
+            validation.named("relearn", self.relearn, dict.fromkeys(["doubling"]))
+        else:
             validation.whole("relearn", self.relearn, least=1)
         if self.slater is not None:
             validation.positive("slater", self.slater)
-        m = validation.whole("constraints", self.constraints, least=0)
+        m = validation.whole("constraints", self.constraints, least=0, most=MOST_CONSTRAINTS)
         blank = np.array([[1.0, 0.0, 1.0 + i] for i in range(1 + m)])
         rough = Exact(self.kernel, 1.0, 1, d)
         kernel = self.normalised(Fit(self.kernel, 1, 0, 1, 0)).kernel

@@ -17,7 +17,7 @@ import numpy as np
 
 from softbandit import validation
 from softbandit.backend import Floats
-from softbandit.errors import ArgumentError, Description, InfeasibleError
+from softbandit.errors import Description, InfeasibleError
 from softbandit.gp import Matern, features
 from softbandit.problems.noise import ResampledNoise
 from softbandit.problems.problem import Problem
@@ -70,9 +70,9 @@ def cloud(
     >>> problem.arms.shape, round(problem.slater, 3)
     ((160, 3), 0.043)
     """
-    if not 0 < validation.number("allowed", allowed) < 1:
-        raise ArgumentError.of("allowed", "a share between 0 and 1", allowed, "5% is 0.05.")
-    N, seed = validation.whole("requests", requests, least=1, most=10**9), validation.whole("seed", seed, least=0)
+    allowed = validation.share("allowed", allowed, "5% is 0.05.")
+    rate, limit = validation.above_zero("rate", rate), validation.above_zero("limit", limit)
+    N, seed = validation.whole("requests", requests, least=1, most=10**9), validation.seed(seed)
     raw = cloud_configurations()
     price = raw[:, 0] * (REPLICA_PRICE + CORE_PRICE * raw[:, 1])
     late = _late_shares(raw, rate, limit, work, wait)
@@ -92,7 +92,7 @@ def cloud(
 
 def _late_shares(raw: Floats, rate: float, limit: float, work: float, wait: float) -> Floats:
     """Return the share of requests over the limit in each configuration."""
-    work, wait = validation.positive("work", work), validation.nonnegative("wait", wait)
+    work, wait = validation.above_zero("work", work), validation.nonnegative("wait", wait)
     queues = [(int(n * k), wait + work * max(1.0, k / c)) for n, c, k in raw.tolist()]
     return np.array([late_share(limit, slots, rate, service) for slots, service in queues])
 

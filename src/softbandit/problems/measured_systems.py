@@ -8,7 +8,6 @@ import numpy as np
 from softbandit import validation
 from softbandit.backend import Floats, drop_single
 from softbandit.data import SYSTEMS, Configurations, load_configurations
-from softbandit.errors import ArgumentError
 from softbandit.gp import Matern
 from softbandit.problems.problem import Problem
 from softbandit.theory import slater_condition
@@ -67,7 +66,7 @@ def measured(
     ('SS-D: Throughput+, Latency- at most 38.68', (196, 3), 0.3)
     """
     goal, share = validation.named("name", name, GOALS), validation.nonnegative("noise", noise)
-    m = validation.whole("limits", limits, least=1, most=len(goal.limits))
+    m, log = validation.whole("limits", limits, least=1, most=len(goal.limits)), validation.flag("log", log)
     table = load_configurations(name)
     reward = table.metric(goal.reward) * (1.0 if goal.reward.endswith("+") else -1.0)
     metrics = np.stack([table.metric(limited) for limited in goal.limits[:m]], axis=1)
@@ -104,9 +103,7 @@ def spread_levels(table: Configurations) -> Floats:
 def _limits(reward: Floats, metrics: Floats, quantile: float | None) -> Floats:
     """Return L of each metric, (m,): that quantile, or the first of 0.3, 0.15, ... that excludes the best arm."""
     if quantile is not None:
-        if not 0 < validation.number("quantile", quantile) < 1:
-            raise ArgumentError.of("quantile", "a share between 0 and 1", quantile, "30% is 0.3.")
-        return np.quantile(metrics, quantile, axis=0)
+        return np.quantile(metrics, validation.share("quantile", quantile, "30% is 0.3."), axis=0)
     share, best = SHARE, metrics[reward.argmax()]
     while (best <= np.quantile(metrics, share, axis=0)).all():
         share /= 2

@@ -66,9 +66,11 @@ class StudentNoise(Noise):
     freedom: float = 3.0
 
     def __post_init__(self) -> None:
-        if not validation.positive("freedom", self.freedom) > 2:
+        freedom = validation.positive("freedom", self.freedom)
+        if not freedom > 2:
             remedy = "With 2 or fewer the standard deviation is infinite."
             raise ArgumentError.of("freedom", "a number above 2", self.freedom, remedy)
+        validation.store(self, freedom=freedom)
 
     def draws(self, outputs: int) -> DrawCount:
         return DrawCount(uniform=2 * outputs)
@@ -95,9 +97,9 @@ class ResampledNoise(Noise):
     residuals: Traced[Floats]
 
     def __post_init__(self) -> None:
-        table = np.array(self.residuals, dtype=np.float64)
-        if table.ndim != 3 or not table.size or not np.isfinite(table).all():
-            got = Description(f"shape {table.shape}" if table.ndim != 3 or not table.size else "NaN or infinity")
+        table = validation.array("residuals", self.residuals)
+        if table.ndim != 3 or not table.size:
+            got = Description(f"shape {table.shape}")
             raise ArgumentError.of("residuals", "finite numbers, rows x arms x outputs", got, "Check the table.")
         table.flags.writeable = False
         object.__setattr__(self, "residuals", table)

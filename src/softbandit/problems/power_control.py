@@ -8,13 +8,13 @@ import numpy as np
 
 from softbandit import validation
 from softbandit.backend import Floats
-from softbandit.errors import ArgumentError
 from softbandit.gp import Matern, features
 from softbandit.problems.noise import Noise, as_noise
 from softbandit.problems.problem import Problem
 from softbandit.theory import norm_on_arms
 
 KERNEL = Matern(0.5, nu=1.5)
+MOST_ARMS = 10**6
 
 
 def channel_gains(states: int, snr: float) -> Floats:
@@ -25,7 +25,7 @@ def channel_gains(states: int, snr: float) -> Floats:
     >>> channel_gains(2, snr=1.0).round(3)
     array([0.307, 1.693])
     """
-    K, mean = validation.whole("states", states, least=1), validation.positive("snr", snr)
+    K, mean = validation.whole("states", states, least=1, most=MOST_ARMS), validation.positive("snr", snr)
     v = np.linspace(1, 0, K + 1)[:-1]
     tail_means = np.append(v * (1 - np.log(v)), 0.0)
     return np.asarray(-mean * K * np.diff(tail_means))
@@ -57,11 +57,10 @@ def wireless(
     >>> problem.arms.shape, problem.slater
     ((168, 2), 0.3)
     """
+    remedy = "The largest power is 1: a larger budget would not constrain anything."
+    budget = validation.share("budget", budget, remedy)
     h = channel_gains(states, snr)
-    p = np.linspace(0, 1, validation.whole("levels", levels, least=2))
-    if not 0 < validation.number("budget", budget) < 1:
-        remedy = "The largest power is 1: a larger budget would not constrain anything."
-        raise ArgumentError.of("budget", "a number between 0 and 1", budget, remedy)
+    p = np.linspace(0, 1, validation.whole("levels", levels, least=2, most=MOST_ARMS // len(h)))
     noise_law = as_noise("law", law)
     state, level = np.divmod(np.arange(len(h) * len(p)), len(p))
     arms = np.stack([np.linspace(0, 1, len(h))[state], p[level]], axis=1)

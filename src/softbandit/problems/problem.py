@@ -14,10 +14,12 @@ from softbandit.backend.shapes import ArmIndex, ArmMask, Floats, Ints, PerCost, 
 from softbandit.backend.traced_fields import HostOnly, Traced
 from softbandit.backend.vocabulary import drop_single, namespace
 from softbandit.errors import ArgumentError, Description
-from softbandit.gp import Kernel
+from softbandit.gp import Kernel, checked_kernel
 from softbandit.policies import slater_margin
 from softbandit.problems.noise import GaussianNoise, Noise, ResampledNoise
 from softbandit.theory.optimum import functions
+
+CONSTANTS = ("noise", "cost_noise", "reward_bound", "cost_bound", "slater")
 
 
 class BaseProblem(ABC):
@@ -28,7 +30,10 @@ class BaseProblem(ABC):
     reward_bound: float
     cost_bound: float | Sequence[float]
     slater: float
+    kernel: Kernel
     law: Noise
+    name: str
+    source: str
 
     @property
     @abstractmethod
@@ -53,12 +58,16 @@ class BaseProblem(ABC):
         return {name: getattr(self, name) for name in names}
 
     def _check_constants(self, constraints: int) -> None:
+        checked_kernel("kernel", self.kernel)
+        for name in CONSTANTS:
+            validation.store(self, **{name: validation.plain(name, getattr(self, name))})
         validation.nonnegative("noise", self.noise)
         if self.cost_noise is not None:
             validation.numbers_above("cost_noise", self.cost_noise, constraints, least=0.0, strict=False)
         validation.positive("reward_bound", self.reward_bound)
         validation.numbers_above("cost_bound", self.cost_bound, constraints, least=0.0, strict=True)
         slater_margin(self.slater)
+        validation.store(self, name=validation.text("name", self.name), source=validation.text("source", self.source))
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,9 +106,8 @@ class Problem(BaseProblem):
         put("_scales", self.noises)
         self._check_law()
         if self.contexts is not None:
-            labels = validation.points("contexts", np.reshape(self.contexts, (-1, 1)))[:, 0]
-            self._check_one_per_arm("contexts", labels)
-            put("contexts", np.unique(labels, return_inverse=True)[1])
+            put("contexts", validation.labels("contexts", self.contexts, len(self.arms)))
+        validation.text("data_hash", self.data_hash)
 
     @property
     def costs(self) -> Floats:

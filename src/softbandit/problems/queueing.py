@@ -34,8 +34,8 @@ def late_share(limit: float, servers: int, rate: float, service: float) -> float
     >>> round(late_share(3.0, servers=1, rate=0.5, service=1.0), 12), round(math.exp(-(1 - 0.5) * 3.0), 12)
     (0.223130160148, 0.223130160148)
     """
-    t, s = validation.positive("limit", limit), validation.whole("servers", servers, least=1)
-    lam, mu = validation.positive("rate", rate), 1 / validation.positive("service", service)
+    t, s = validation.above_zero("limit", limit), validation.whole("servers", servers, least=1)
+    lam, mu = validation.above_zero("rate", rate), 1 / validation.above_zero("service", service)
     theta = s * mu - lam
     if theta <= 0:
         return 1.0

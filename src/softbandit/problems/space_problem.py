@@ -49,12 +49,22 @@ class SpaceProblem(BaseProblem):
             raise ArgumentError.of("arms", "a Box or a Space", self.arms, "For finite arms use sb.problems.Problem.")
         if not isinstance(self.law, Noise) or isinstance(self.law, ResampledNoise):
             raise ArgumentError.of("law", "a Noise that needs no arms", self.law, "For example GaussianNoise().")
-        values = np.asarray(self.function(self.arms.corners()[:2]), dtype=float)
-        if values.ndim != 2 or len(values) != 2 or not np.isfinite(values).all():
+        validation.function("function", self.function)
+        values = np.asarray(validation.result("function", self.function, self.arms.corners()[:2]))
+        if values.ndim != 2 or len(values) != 2 or values.dtype.kind not in "fiu" or not np.isfinite(values).all():
             expected = "finite numbers, one row per point: the reward, then each cost"
             got = Description(f"{values.tolist()} at two points")
             raise ArgumentError.of("function", expected, got, "Check it on an array of two points.")
         self._check_constants(values.shape[1] - 1)
+        self._check_what_is_known(values.shape[1])
+
+    def _check_what_is_known(self, outputs: int) -> None:
+        if self.known_best is not None:
+            validation.store(self, known_best=validation.number("known_best", self.known_best))
+        if self.norms is not None:
+            validation.store(self, norms=validation.vector("norms", self.norms, outputs))
+        if self.witnesses is not None:
+            validation.store(self, witnesses=self.arms.points("witnesses", self.witnesses))
 
     @cached_property
     def constraints(self) -> int:
@@ -106,7 +116,7 @@ class SpaceProblem(BaseProblem):
 
     def discretised(self, points: object) -> Problem:
         """Return the problem with the same functions on finite arms (n, d)."""
-        X = validation.points("points", points)
+        X = self.arms.points("points", points)
         h = self.function(X)
         constants = (self.noise, self.reward_bound, self.cost_bound, self.slater)
         name, f, g = f"{self.name}, {len(X)} arms", h[:, 0], drop_single(h[:, 1:])

@@ -46,6 +46,7 @@ class Standard:
 
     def problem(self, noise: float = 0.01, lengthscale: float = 0.3) -> SpaceProblem:
         """Return the bandit problem, with a Matern kernel of that length scale relative to the domain's width."""
+        scale = validation.positive("lengthscale", lengthscale)
         space, rng = self.space, np.random.default_rng(0)
         sample = space.at(rng.random((SAMPLE, space.dimension)))
         h = self._evaluate(sample)
@@ -60,7 +61,7 @@ class Standard:
         bound = np.abs(values).max(axis=0)
         return SpaceProblem(
             space,
-            Matern((lengthscale * (space.upper - space.lower)).tolist()),
+            Matern((scale * (space.upper - space.lower)).tolist()),
             function,
             noise,
             reward_bound=float(bound[0]),

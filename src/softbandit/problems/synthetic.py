@@ -8,7 +8,8 @@ from softbandit import validation
 from softbandit.backend import Floats, drop_single
 from softbandit.domains import Box, Domain
 from softbandit.errors import Description, InfeasibleError
-from softbandit.gp import Kernel, SquaredExponential
+from softbandit.gp import Kernel, SquaredExponential, checked_kernel
+from softbandit.policies import MOST_CONSTRAINTS
 from softbandit.problems.noise import Noise, as_noise
 from softbandit.problems.problem import Problem
 from softbandit.problems.space_problem import SpaceProblem
@@ -44,11 +45,12 @@ def rkhs(
     ((100, 1), True)
     """
     n, d = validation.whole("arms", arms, least=1), validation.whole("dimension", dimension, least=1)
-    m = validation.whole("constraints", constraints, least=1)
+    m = validation.whole("constraints", constraints, least=1, most=MOST_CONSTRAINTS)
     p = validation.whole("coefficients", coefficients, least=1)
+    validation.affordable("arms, dimension, coefficients", n, max(d, p, m))
     noise_law = as_noise("law", law)
-    k = SquaredExponential(lengthscale) if kernel is None else kernel
-    rng = np.random.default_rng(validation.whole("seed", seed, least=0))
+    k = SquaredExponential(lengthscale) if kernel is None else checked_kernel("kernel", kernel)
+    rng = np.random.default_rng(validation.seed(seed))
     X = np.linspace(0, 1, n)[:, None] if d == 1 else rng.random((n, d))
     reward, B = _draw_function(k, X, p, rng)
 
@@ -80,10 +82,12 @@ def rkhs_on(
     (2, True)
     """
     space = Box(0, 1) if space is None else space
-    k = SquaredExponential(0.2) if kernel is None else kernel
-    m = validation.whole("constraints", constraints, least=0)
+    validation.instance("space", space, Domain, "a Box or a Space", "For example sb.Box([0, 0], [1, 1]).")
+    k = SquaredExponential(0.2) if kernel is None else checked_kernel("kernel", kernel)
+    m = validation.whole("constraints", constraints, least=0, most=MOST_CONSTRAINTS)
     p = validation.whole("coefficients", coefficients, least=1)
-    rng = np.random.default_rng(validation.whole("seed", seed, least=0))
+    validation.affordable("coefficients", p, max(p, PROBES, m))
+    rng = np.random.default_rng(validation.seed(seed))
     probes = space.at(rng.random((PROBES, space.dimension)))
 
     def draw_coefficients() -> Draw:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from softbandit import validation
 from softbandit.backend import Floats, drop_single
 from softbandit.errors import ArgumentError, Description
 from softbandit.problems import Problem
@@ -35,10 +36,12 @@ def score(trace: Trace, problem: Problem | SpaceProblem) -> Scores:
     >>> bool((scores.regret <= scores.strong_regret).all())
     True
     """
+    validation.instance("trace", trace, Trace, "a trace", "Pass what simulate returned.")
     if isinstance(problem, SpaceProblem):
         return _score_on_space(trace, problem)
-    if trace.arms.max() >= len(problem.arms):
-        got = Description(f"arm {trace.arms.max()}")
+    validation.instance("problem", problem, Problem, "a problem", "For example sb.problems.rkhs().")
+    if trace.arms.dtype.kind != "i" or trace.arms.max() >= len(problem.arms):
+        got = Description(f"arm {trace.arms.max()}" if trace.arms.dtype.kind == "i" else "one on a space")
         raise ArgumentError.of("trace", f"one of this problem, with {len(problem.arms)} arms", got, "Check the pair.")
     f, g = problem.reward[trace.arms], problem.costs[trace.arms]  # (b, T), (b, T, m)
     best = best_arm(problem.reward, problem.cost) if problem.contexts is None else None

@@ -60,14 +60,20 @@ def simulate(
     (4, 20)
     """
     numbers = trial_numbers(trials)
-    columns = tuple(name for name in keep if name != "arms")
+    check_pair(policy, problem)
+    if progress is not None:
+        validation.function("progress", progress)
+    names = [
+        validation.text("keep", name) for name in validation.listed("keep", keep, "names of columns", "Pass a list.")
+    ]
+    columns = tuple(name for name in names if name != "arms")
     options = Options(validation.whole("seed", seed, least=0, most=2**64 - 1), columns, draws, precision)
     check_options(engine, options)
     T, step = round_count(policy, rounds), policy.stage(0).policy
     _check_fit(policy, problem, engine)
     engine = choose_engine(engine, step, problem, len(numbers), T)
-    blocks = blocks_of_trials(engine, step, numbers)
     record = Record(len(numbers), T, options.keep, policy, problem)
+    blocks = blocks_of_trials(engine, step, numbers)
     for played in play_all(engine, policy, problem, blocks, T, options):
         record.write(played)
         if progress is not None:
@@ -78,19 +84,29 @@ def simulate(
 
 def trial_numbers(trials: int | Sequence[int]) -> Sequence[int]:
     """Return the numbers of the trials to run."""
-    if not isinstance(trials, (Sequence, np.ndarray)):
-        return range(validation.whole("trials", trials, least=1))
-    numbers = [validation.whole("trials", trial, least=0, most=2**64 - 1) for trial in trials]
+    if not validation.is_listed(trials):
+        count = validation.whole("trials", trials, least=1)
+        validation.affordable("trials", count)
+        return range(count)
+    given = validation.listed("trials", trials, "how many, or which", "Pass an int, or a list of them.")
+    numbers = [validation.whole("trials", trial, least=0, most=2**64 - 1) for trial in given]
     if not numbers:
         raise ArgumentError.of("trials", "at least one trial", trials, "Pass how many, or which.")
     return numbers
+
+
+def check_pair(policy: object, problem: object) -> None:
+    """Refuse what is no policy, or no problem."""
+    validation.instance("policy", policy, Policy, "a policy", "For example sb.CKB(...).")
+    if not isinstance(problem, (Problem, SpaceProblem)):
+        raise ArgumentError.of("problem", "a problem", problem, "For example sb.problems.rkhs().")
 
 
 def round_count(policy: Policy, rounds: int | None) -> int:
     """Return the number of rounds: as given, or the policy's horizon."""
     if rounds is None and policy.horizon is None:
         raise ArgumentError.of("rounds", "a whole number", None, "The policy has no horizon: say how many rounds.")
-    return validation.whole("rounds", policy.horizon if rounds is None else rounds, least=1)
+    return validation.whole("rounds", policy.horizon if rounds is None else rounds, least=1, most=2**53)
 
 
 def _check_fit(policy: Policy, problem: AnyProblem, engine: str) -> None:

@@ -15,10 +15,11 @@ from softbandit.problems import Problem
 from softbandit.simulation.engine_choice import check_options, choose_engine
 from softbandit.simulation.rounds import Options
 from softbandit.simulation.schedule import cores
-from softbandit.simulation.simulator import round_count, simulate, trial_numbers
+from softbandit.simulation.simulator import check_pair, round_count, simulate, trial_numbers
 from softbandit.simulation.trace import Trace
 from softbandit.simulation.worker_pool import connection, run_all
 
+MOST_JOBS, MOST_TASKS = 10_000, 10**6
 BLOCK = 50  # trials per task, at most: more share the cost of a round, fewer spread better
 
 
@@ -62,9 +63,10 @@ def sweep(
     """
     connection(backend)
     check_options(engine, Options(0, (), options.get("draws", "host"), options.get("precision", "float64")))
-    if not runs:
-        raise ArgumentError.of("runs", "at least one", dict(runs), "Pass {label: (policy, problem)}.")
-    processes = validation.whole("jobs", cores() if jobs is None else jobs, least=1)
+    _check_runs(runs)
+    if progress is not None:
+        validation.function("progress", progress)
+    processes = validation.whole("jobs", cores() if jobs is None else jobs, least=1, most=MOST_JOBS)
     numbers = trial_numbers(trials)
     tasks: list[tuple[str, Callable[[], Trace]]] = []
     for label, (policy, problem) in runs.items():
@@ -73,6 +75,7 @@ def sweep(
         spread = backend == "local" and chosen == "numpy"  # JAX itself uses every core
         fair = -(-len(numbers) * len(runs) // processes) if spread else BLOCK
         size = validation.whole("block", max(1, min(BLOCK, fair)) if block is None else block, least=1)
+        validation.whole("trials / block", -(-len(numbers) // size), least=1, most=MOST_TASKS)
         settings = {"seed": seed, "engine": chosen, **options}
         parts = [numbers[first : first + size] for first in range(0, len(numbers), size)]
         tasks += [(label, partial(simulate, policy, problem, part, **settings)) for part in parts]
@@ -82,6 +85,18 @@ def sweep(
         if progress is not None:
             progress(len(traces), len(tasks))
     return {run: _joined([traces[i] for i, (label, _) in enumerate(tasks) if label == run]) for run in runs}
+
+
+def _check_runs(runs: Mapping[str, Any]) -> None:
+    """Refuse what is not a mapping of labels to pairs of policy and problem."""
+    remedy = "Pass {label: (policy, problem)}."
+    validation.instance("runs", runs, Mapping, "a policy and a problem for each label", remedy)
+    if not runs:
+        raise ArgumentError.of("runs", "at least one", {}, remedy)
+    for label, pair in runs.items():
+        if not isinstance(pair, (tuple, list)) or len(pair) != 2:
+            raise ArgumentError.of("runs", f"a policy and a problem for {label!r}", pair, remedy)
+        check_pair(*pair)
 
 
 def _joined(traces: Sequence[Trace]) -> Trace:

@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from softbandit import validation
 from softbandit.backend import drop_single
 from softbandit.policies import Policy
 from softbandit.simulation.rounds import COLUMNS, AnyProblem, Played
@@ -42,6 +43,8 @@ class Record:
 
     def __init__(self, trials: int, rounds: int, keep: Sequence[str], policy: Policy, problem: AnyProblem) -> None:
         m = policy.constraints
+        numbers = 1 + len(keep) + max(m, problem.constraints, 1)
+        validation.affordable("trials x rounds x columns", trials, rounds, numbers)
         last_axes = {"costs": (problem.constraints,), "dual": (m,), "cost_estimates": (m,)}
         self._columns = {name: np.empty((trials, rounds, *last_axes.get(name, ()))) for name in keep}
         point_shape, dtype = ((policy.arms.dimension,), np.float64) if policy.continuous else ((), np.int64)

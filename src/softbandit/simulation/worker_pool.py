@@ -11,6 +11,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from importlib import import_module
 from typing import Any, TypeVar
 
+from softbandit import validation
 from softbandit.errors import ArgumentError, ClusterError, Description, needs_extra
 
 Task = TypeVar("Task")
@@ -84,7 +85,7 @@ def _is_loss(error: BaseException) -> bool:
 
 def connection(backend: str) -> Callable[[], AbstractContextManager[None]]:
     """Return the context in which joblib reaches the workers; refuse an unknown backend."""
-    scheme, _, address = backend.partition("://")
+    scheme, _, address = validation.text("backend", backend).partition("://")
     if not (backend == "local" or (scheme in ("dask", "ray") and address)):
         remedy = "For example dask://127.0.0.1:8786."
         raise ArgumentError.of("backend", "local, dask://ADDRESS or ray://ADDRESS", backend, remedy)

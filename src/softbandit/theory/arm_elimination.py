@@ -2,8 +2,9 @@
 
 import numpy as np
 
+from softbandit import validation
 from softbandit.backend import Bools, Floats
-from softbandit.errors import InfeasibleError
+from softbandit.errors import ArgumentError, Description, InfeasibleError
 from softbandit.theory.optimum import minimise_linear, randomized_optimum
 from softbandit.theory.run_bounds import Bounds
 
@@ -35,6 +36,11 @@ def plausible_arms(bounds: Bounds) -> Bools:
     An arm without such phi and s is ruled out: a linear program each. (By duality: x, with any amount of the best
     mixture, could be replaced by a mixture that surely costs no more and surely earns more.)
     """
+    validation.instance("bounds", bounds, Bounds, "Bounds(lower, upper)", "For example those of a certificate.")
+    bounds = Bounds(*(validation.points(name, side) for name, side in bounds._asdict().items()))
+    if bounds.lower.shape != bounds.upper.shape:
+        got = Description(f"shapes {bounds.lower.shape} and {bounds.upper.shape}")
+        raise ArgumentError.of("bounds", "one lower and one upper bound each", got, "Check the shapes.")
     size = np.abs(bounds.lower).max(axis=1).clip(min=1e-300) + np.abs(bounds.upper).max(axis=1)
     lower, upper = (side / size[:, None] for side in bounds)
     value = min(optimistic_value(bounds) / size[0], 2.0)

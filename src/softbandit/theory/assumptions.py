@@ -7,8 +7,9 @@ from typing import Protocol
 
 import numpy as np
 
+from softbandit import validation
 from softbandit.backend import Floats
-from softbandit.gp import FREQUENCIES, Features
+from softbandit.gp import FREQUENCIES, Features, checked_features
 from softbandit.model import NAMES, VALID, Exploration, Thompson
 from softbandit.policies import CKB, StepPolicy
 from softbandit.theory.optimum import largest_margin
@@ -41,6 +42,8 @@ class Row:
 
 def norm_on_arms(features: Features, values: Floats) -> tuple[float, float]:
     """Return the norm of the smallest function with these values on the arms, and its largest relative error there."""
+    checked_features(features)
+    values = validation.vector("values", values, len(features.diag))
     weights, *_ = np.linalg.lstsq(features.phi, values, rcond=None)
     error = np.abs(features.phi @ weights - values).max() / max(np.abs(values).max(), np.finfo(float).tiny)
     return float(np.linalg.norm(weights)), float(error)

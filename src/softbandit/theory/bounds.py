@@ -23,6 +23,8 @@ from softbandit.model import VALID, checked_confidence
 from softbandit.policies import checked_slack, slater_margin
 from softbandit.theory.certificates import SATISFIED, Condition
 
+OUTPUTS = ("bound", "noise", "gain", "regularisation")  # arrays over outputs
+
 
 @dataclass(frozen=True, eq=False)
 class Setting:
@@ -45,13 +47,30 @@ class Setting:
     search: float = 0.0  # C: round t's acquisition is maximised to C / sqrt(t)
 
     def __post_init__(self) -> None:
-        checked_confidence(self.confidence)
+        bound = validation.vector("bound", self.bound)
+        outputs = {name: validation.vector(name, getattr(self, name), len(bound)) for name in OUTPUTS}
+        sizes = {name: validation.nonnegative(name, getattr(self, name)) for name in ("rho", "search")}
+        validation.store(self, **outputs, **sizes, V=validation.vector("V", self.V, len(bound) - 1))
+        validation.store(
+            self,
+            horizon=validation.whole("horizon", self.horizon, least=1, most=2**53),
+            confidence=checked_confidence(self.confidence),
+            dual_bound=_or_unknown("dual_bound", self.dual_bound, math.inf),
+            slater=_or_unknown("slater", self.slater, math.nan),
+            measured=validation.flag("measured", self.measured),
+            slack=validation.nonnegative("slack", self.slack),
+            width_scale=validation.number("width_scale", self.width_scale),
+        )
         validation.named("width", self.width, VALID)
         if self.slack:
             checked_slack(self.slack, self.slater)
         if not self.width_scale >= 1:
             remedy = "A width below the theory's has no bound."
             raise ArgumentError.of("width_scale", "at least 1", self.width_scale, remedy)
+        for name in ("bound", "regularisation", "V"):
+            validation.numbers_above(name, getattr(self, name), len(getattr(self, name)), least=0.0, strict=True)
+        for name in ("noise", "gain"):
+            validation.numbers_above(name, getattr(self, name), len(bound), least=0.0, strict=False)
 
     @property
     def beta(self) -> Floats:
@@ -94,6 +113,13 @@ class Setting:
         return float(self.rho * self.noise[1:].sum() * math.sqrt(2 * self.horizon * math.log(4 * m / self.confidence)))
 
 
+def _or_unknown(what: str, value: object, unknown: float) -> float:
+    """Return a number, or the one that means that it is not known."""
+    if isinstance(value, float) and (value == unknown or (math.isnan(value) and math.isnan(unknown))):
+        return unknown
+    return validation.nonnegative(what, value)
+
+
 def deviation_sum(T: int, gain: float, regularisation: float, cap: float = 1.0) -> float:
     """Return the largest sum over T rounds of min(cap, sigma_t), given sigma_t <= 1 and the total gain.
 
@@ -105,7 +131,8 @@ def deviation_sum(T: int, gain: float, regularisation: float, cap: float = 1.0) 
     >>> deviation_sum(100, gain=50 * math.log(2), regularisation=1.0)  # sigma = 1 throughout
     100.0
     """
-    lam, w, largest = regularisation, 2 * gain / T, min(cap, 1.0)
+    T, lam = validation.whole("T", T, 1, 2**53), validation.positive("regularisation", regularisation)
+    w, largest = 2 * validation.nonnegative("gain", gain) / T, min(validation.positive("cap", cap), 1.0)
 
     def h(w: float) -> float:
         return math.sqrt(lam * math.expm1(w))
@@ -138,6 +165,7 @@ def theorem_1(setting: Setting) -> Bound:
 
     A truncated estimate deviates by at most 2 B, and by (1 + s) beta_t sigma_{t-1}.
     """
+    _check_setting(setting)
     largest = (1 + setting.width_scale) * setting.beta
     deviation = largest * setting.deviation_sum(cap=2 * setting.bound / largest)
     reward, costs = float(deviation[0]) + setting.search_sum, setting.rho * float(deviation[1:].sum())
@@ -151,6 +179,8 @@ def theorem_2(setting: Setting, condition: Condition) -> Bound:
     T1 + T2 <= (c_f S_f + rho sum_i c_i S_i) / p_4 + D C' + M sqrt(2 T ln(2^m / alpha)) + 2 sum_t C / sqrt(t),
     with D = 4 B + 4 rho sum_i G_i and M = D (1 + max_t p_2t) + (c_f + rho sum_i c_i) / p_4.
     """
+    _check_setting(setting)
+    validation.instance("condition", condition, Condition, "a Condition", "Build it with theory.certify.")
     if condition.verdict != SATISFIED:
         raise ArgumentError.of("condition", "one that is satisfied", condition.verdict, condition.reason + ".")
     T, m = setting.horizon, len(setting.V)
@@ -164,6 +194,10 @@ def theorem_2(setting: Setting, condition: Condition) -> Bound:
     chi += M * math.sqrt(2 * T * (corners * math.log(2) - math.log(setting.confidence)))
     chi += 2 * setting.search_sum
     return _bound("Theorem 3.6", 1 - 2 * setting.confidence - sum(condition.doubts), setting, chi, chi)
+
+
+def _check_setting(setting: object) -> None:
+    validation.instance("setting", setting, Setting, "a Setting", "Build it with theory.Setting(...).")
 
 
 def _bound(theorem: str, probability: float, s: Setting, chi_0: float, chi_rho: float) -> Bound:
@@ -197,7 +231,7 @@ def cancelling_slack(violation: float, horizon: int, slater: float, reward_bound
     >>> cancelling_slack(violation=100.0, horizon=1000, slater=0.5, reward_bound=2.0)
     Slack(epsilon=0.1, regret=800.0, rho=20.0, cancels=True)
     """
-    B, T = validation.positive("reward_bound", reward_bound), validation.whole("horizon", horizon, least=1)
+    B, T = validation.positive("reward_bound", reward_bound), validation.whole("horizon", horizon, 1, 2**53)
     delta, needed = slater_margin(slater), validation.nonnegative("violation", violation) / T
     epsilon = min(needed, delta / 2)
     return Slack(epsilon, 2 * B * T * epsilon / delta, 4 * B / (delta - epsilon), needed <= delta / 2)

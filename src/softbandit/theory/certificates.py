@@ -18,6 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from softbandit import validation
 from softbandit.backend import Floats
 from softbandit.errors import ArgumentError
 from softbandit.model import Exploration
@@ -76,6 +77,12 @@ def certify(explorations: Sequence[Exploration], trials: Sequence[Trial], one_ar
 
     `one_arm`: whether pi* is known to sit on one arm, which Thompson sampling needs.
     """
+    explorations = validation.listed(
+        "explorations", explorations, "one per output", "For example [sb.UCB(), sb.UCB()]."
+    )
+    trials = validation.listed("trials", trials, "one per exploration", "Pass a list of theory.Trial.")
+    if one_arm is not None:
+        validation.flag("one_arm", one_arm)
     if len(explorations) != len(trials):
         raise ArgumentError.of("trials", f"one for each of {len(explorations)} explorations", len(trials), "Pair them.")
     if not explorations:

@@ -12,11 +12,14 @@ import math
 
 import numpy as np
 
+from softbandit import validation
 from softbandit.backend import Floats
+from softbandit.errors import ArgumentError
 
 TUNED_FOR = 250
 """Rounds at which `sub_gaussian_radius` is narrowest. From 50 to 10,000 rounds it is within 15% of the narrowest."""
 
+PROBABILITY = "It is the probability of failure that you accept, such as 0.1."
 LINES = 24  # that `bernstein_radius` is the lowest of
 
 
@@ -32,7 +35,10 @@ def sub_gaussian_radius(rounds: Floats, scale: float, alpha: float) -> Floats:
     >>> sub_gaussian_radius(np.array([100.0]), 1.0, 0.05).round(1)
     array([31.2])
     """
-    L = 2 * math.log(1 / alpha)
+    rounds, scale = validation.array("rounds", rounds), validation.nonnegative("scale", scale)
+    if np.any(rounds < 0):
+        raise ArgumentError.of("rounds", "numbers of at least 0", rounds, "Pass numbers of rounds.")
+    L = 2 * math.log(1 / validation.share("alpha", alpha, PROBABILITY))
     rho = TUNED_FOR / (L + math.log(1 + L))
     return scale * np.sqrt((rounds + rho) * (L + np.log1p(rounds / rho)))
 
@@ -45,7 +51,11 @@ def bernstein_radius(observed: Floats, low: float, high: float, alpha: float) ->
     in (0, 1), and so is its mirror image. Each eta gives a line in V_t; the lowest of a geometric
     series of them, with weights that add up to 1, is within 7% of the best line for that V_t.
     """
-    x = (observed - low) / (high - low)
+    alpha = validation.share("alpha", alpha, PROBABILITY)
+    low, high = validation.number("low", low), validation.number("high", high)
+    if not validation.LEAST <= high - low <= validation.LARGEST:
+        raise ArgumentError.of("low, high", "low < high", (low, high), "Pass the range of the observations.")
+    x = (validation.points("observed", observed) - low) / (high - low)
     before = np.arange(1, x.shape[1] + 1)  # one more than the rounds before
     prediction = (0.5 + np.cumsum(x, axis=1) - x) / before
     V = np.cumsum((x - prediction) ** 2, axis=1)

@@ -7,8 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from softbandit import validation
 from softbandit.backend import POLICY, DrawCount, Draws, Floats, Ints, draw
-from softbandit.gp import ArmPosterior, Features, weight_space
+from softbandit.gp import ArmPosterior, Features, checked_features, weight_space
 from softbandit.model import VALID, ArmBelief, Exploration, explorations
 
 USABLE = 1e-3  # a sampled p_3 below this counts as a failure: the bound would be a thousand times larger
@@ -50,6 +51,24 @@ class Trial:
     horizon: int = 10_000  # T, the longest run to which the test applies
     width: str = "theory"  # or "tight"
 
+    def __post_init__(self) -> None:
+        n = len(checked_features(self.features).diag)
+        for name in ("regularisation", "bound", "log_term"):
+            validation.store(self, **{name: validation.positive(name, getattr(self, name))})
+        for name in ("noise", "scale"):
+            validation.store(self, **{name: validation.nonnegative(name, getattr(self, name))})
+        if self.target is not None:
+            validation.store(self, target=validation.vector("target", self.target, n))
+        validation.store(
+            self,
+            sign=math.copysign(1.0, validation.number("sign", self.sign)),
+            samples=validation.whole("samples", self.samples, least=1, most=10**9),
+            seed=validation.whole("seed", self.seed, least=0, most=2**64 - 1),
+            doubt=validation.share("doubt", self.doubt, "It is the probability that the test is wrong."),
+            horizon=validation.whole("horizon", self.horizon, least=1, most=2**53),
+        )
+        validation.named("width", self.width, VALID)
+
     def beta(self, gain: Floats) -> float:
         """Return the valid width after that gain, (1,)."""
         B, R, lam = np.array([[self.bound], [self.noise], [self.regularisation]])
@@ -58,6 +77,8 @@ class Trial:
 
 def law(exploration: Exploration, trial: Trial) -> Law:
     """Return the law of an exploration's deviation: in closed form for the built-in ones, else by sampling."""
+    exploration = explorations.as_exploration("exploration", exploration)
+    validation.instance("trial", trial, Trial, "a Trial", "Build it with theory.Trial(...).")
     return closed_form(exploration, trial) or sampled_law(exploration, trial)
 
 

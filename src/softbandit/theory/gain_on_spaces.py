@@ -26,7 +26,7 @@ from softbandit import validation
 from softbandit.backend import Floats
 from softbandit.domains import Axis, Domain, grid
 from softbandit.errors import Description, KernelError
-from softbandit.gp import Kernel, features, interpolation_error
+from softbandit.gp import Kernel, checked_kernel, features, interpolation_error
 
 CANDIDATES = 4096  # points from which those of the design are chosen
 LARGEST_DESIGN = 512  # points
@@ -80,7 +80,9 @@ def gain_on_space(kernel: Kernel, space: Domain, rounds: int, regularisation: fl
     >>> round(gain_on_space(SquaredExponential(0.2), Box(0, 1), rounds=1000, regularisation=1.0).upper, 1)
     15.0
     """
-    T, lam = validation.whole("rounds", rounds, least=1), validation.positive("regularisation", regularisation)
+    checked_kernel("kernel", kernel)
+    validation.instance("space", space, Domain, "a Box or a Space", "For example sb.Box([0, 0], [1, 1]).")
+    T, lam = validation.whole("rounds", rounds, 1, 2**53), validation.positive("regularisation", regularisation)
     trivial = T / 2 * math.log1p(1 / lam)
     cells, error = refine(kernel, space.axes, CANDIDATES, 0.1 * math.sqrt(lam / T))
     if not math.isfinite(error):

@@ -12,8 +12,8 @@ import numpy as np
 
 from softbandit import validation
 from softbandit.backend import Floats, Ints
-from softbandit.errors import ArgumentError
-from softbandit.gp import Features, Kernel, Rate, weight_space
+from softbandit.errors import ArgumentError, Description
+from softbandit.gp import Features, Kernel, Rate, checked_features, checked_kernel, weight_space
 
 SUBMODULAR = 1 - math.exp(-1)  # the greedy choice has at least this share of the maximum
 
@@ -37,7 +37,11 @@ def realised_gain(features: Features, arms: Ints, regularisation: float) -> Floa
     >>> realised_gain(phi, np.array([0, 1, 1]), 1.0) / math.log(2)
     array([0.5       , 1.        , 1.29248125])
     """
-    validation.positive("regularisation", regularisation)
+    checked_features(features)
+    regularisation = validation.positive("regularisation", regularisation)
+    arms = validation.indices("arms", arms, len(features.diag))
+    if arms.ndim not in (1, 2):
+        raise ArgumentError.of("arms", "(T,) or (trials, T)", Description(f"shape {arms.shape}"), "Check the shape.")
     played, runs = np.unique(np.atleast_2d(arms), return_inverse=True)
     features = replace(features, basis=features.basis[:, played], diag=features.diag[played])
     state = weight_space.prior(features, outputs=0, trials=len(runs))
@@ -59,8 +63,10 @@ def greedy_gain(features: Features, rounds: int, regularisation: float, steps: i
     with derivative sigma^2(x) / 2 lambda at arm x, so no counts with the same sum t have more than
     F(c) + (t max sigma^2 - sum_x c_x sigma^2(x)) / 2 lambda. The smaller bound is used.
     """
-    T, lam = validation.whole("rounds", rounds, least=1), validation.positive("regularisation", regularisation)
+    T, lam = validation.whole("rounds", rounds, 1, 2**53), validation.positive("regularisation", regularisation)
+    checked_features(features)
     count = T if steps is None else min(T, validation.whole("steps", steps, least=1))
+    validation.affordable("rounds", count)
     t = np.linspace(0, T, count + 1).round().astype(np.int64)
     observations = np.diff(t)
     state = weight_space.prior(features, outputs=0, trials=1)
@@ -88,7 +94,8 @@ def spectral_gain(features: Features, rounds: int | Ints, regularisation: float)
     k(x, x), r/2 ln(1 + T k / (r lambda)), is returned if it is smaller.
     """
     lam = validation.positive("regularisation", regularisation)
-    T = np.array([validation.whole("rounds", t, least=0) for t in np.atleast_1d(rounds)])
+    checked_features(features)
+    T = np.atleast_1d(validation.indices("rounds", rounds, 2**53)).ravel()
     kappa = np.asarray(np.linalg.eigvalsh(features.phi.T @ features.phi)[::-1], dtype=np.float64)
     ground = lam / kappa[kappa > 0]  # ascending
     by_spectrum = np.array([water_filling(ground, float(t)) for t in T])
@@ -116,6 +123,4 @@ def gain_rate(kernel: Kernel, dimension: int) -> Rate:
     >>> print(gain_rate(Matern(0.2, nu=1.5), 2))
     O(t^0.667 ln t)
     """
-    if not isinstance(kernel, Kernel):
-        raise ArgumentError.of("kernel", "a Kernel", kernel, "For example sb.SquaredExponential(0.2).")
-    return kernel.gain_rate(validation.whole("dimension", dimension, least=1))
+    return checked_kernel("kernel", kernel).gain_rate(validation.whole("dimension", dimension, least=1, most=2**53))

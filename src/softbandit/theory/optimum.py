@@ -41,9 +41,7 @@ def randomized_optimum(reward: Floats, cost: Floats, contexts: ArrayLike | None 
     Optimum(value=0.25, weights=array([0.75, 0.25]))
     """
     f, g = functions(reward, cost)
-    if contexts is not None and np.shape(contexts) != f.shape:
-        got = Description(f"shape {np.shape(contexts)}")
-        raise ArgumentError.of("contexts", f"one per arm, {len(f)} in all", got, "Check the shape.")
+    contexts = None if contexts is None else validation.labels("contexts", contexts, len(f))
     best = best_arm(f, g) if contexts is None else None
     pair = contexts is None and g.shape[1] == 1
     weights = _best_pair(f, g[:, 0], best) if pair else _best_vertex(f, g, contexts)
@@ -144,7 +142,7 @@ def largest_margin(cost: Floats) -> Slater:
 
 def slater_condition(cost: Floats) -> Slater:
     """Return `largest_margin`; raise if it is not positive, since no policy can meet the constraints then."""
-    if np.ndim(cost) != 1 and np.shape(cost)[-1] == 0:
+    if not _costs(cost).size:
         raise ArgumentError.of("cost", "at least one constraint", Description("none"), "There is nothing to satisfy.")
     slater = largest_margin(cost)
     if slater.margin <= 0:
@@ -158,17 +156,20 @@ def slater_condition(cost: Floats) -> Slater:
 
 def functions(reward: Floats, cost: Floats) -> tuple[Floats, Floats]:
     """Check f (n,) and g (n,) or (n, m), and return them as (n,) and (n, m)."""
-    f = validation.points("reward", np.reshape(reward, (-1, 1)))[:, 0]
-    if np.ndim(cost) not in (1, 2) or len(cost) != len(f):
-        got = Description(f"shapes {np.shape(reward)} and {np.shape(cost)}")
+    f = validation.points("reward", validation.array("reward", reward).reshape(-1, 1))[:, 0]
+    g = _costs(cost)
+    if len(g) != len(f):
+        got = Description(f"{len(f)} and {len(g)} rows")
         raise ArgumentError.of("reward, cost", "one row per arm in both", got, "Pass (n,) and (n,) or (n, m).")
-    return f, _costs(cost)
+    return f, g
 
 
-def _costs(cost: Floats) -> Floats:
-    g = np.asarray(cost, dtype=float)
-    g = g[:, None] if g.ndim == 1 else g
-    return validation.points("cost", g) if g.size else g
+def _costs(cost: object) -> Floats:
+    """Return g as (n, m), for any m."""
+    g = validation.array("cost", cost)
+    if g.ndim == 2 and len(g) and not g.size:  # no constraints
+        return g
+    return validation.points("cost", g[:, None] if g.ndim == 1 else g)
 
 
 def _mixture(x: Floats) -> Floats:

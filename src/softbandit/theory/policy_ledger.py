@@ -27,6 +27,7 @@ from softbandit.theory.optimum import largest_margin, optimal_dual, randomized_o
 __all__ = ["Guarantees", "Truth", "guarantees"]
 
 DOUBLING_RUNS = 3
+MOST_RUNS = 53  # the last one has at least 2^52 rounds
 DESIGN_STEPS = 400  # of the design that bounds the information gain
 ACCURATE = "each search is accurate to C / sqrt(t)"
 
@@ -36,6 +37,8 @@ def guarantees(policy: Policy, problem: Truth | None = None, runs: int = DOUBLIN
 
     For Doubling it covers the first `runs` runs.
     """
+    validation.instance("policy", policy, Policy, "a policy", "For example sb.CKB(...).")
+    validation.whole("runs", runs, least=1, most=MOST_RUNS)
     if isinstance(policy, CKB):
         return _on_space(policy, problem) if policy.continuous else _on_arms(policy, problem)
     if isinstance(policy, Doubling):
@@ -50,7 +53,7 @@ def guarantees(policy: Policy, problem: Truth | None = None, runs: int = DOUBLIN
 def _doubling(policy: Doubling, problem: Truth | None, runs: int) -> Guarantees:
     """Return the ledger of the first runs together: the sum of their bounds."""
     first = policy.policy.horizon
-    horizons = [first << k for k in range(validation.whole("runs", runs, least=1))]
+    horizons = [first << k for k in range(runs)]
     ledgers = [guarantees(policy.policy.replace(horizon=T), problem) for T in horizons]
     bounds = [ledger.bound for ledger in ledgers if ledger.bound is not None]
     last = replace(ledgers[-1], policy=f"Doubling of {ledgers[-1].policy}")

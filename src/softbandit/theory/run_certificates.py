@@ -68,6 +68,7 @@ def certify_run(
     >>> certify_run(policy, sb.simulate(policy, problem, trials=4)).violation.shape
     (4, 20, 1, 2)
     """
+    validation.instance("policy", policy, Policy, "a policy", "For example sb.CKB(...).")
     return certified_rounds(policy, Run.of(policy, trace), checked_confidence(confidence), rounds, cost_range)[0]
 
 
@@ -76,8 +77,10 @@ def certified_rounds(
 ) -> tuple[RunCertificates, Knowledge | None]:
     """Return the certificates, and the last trial's knowledge after the last of the rounds."""
     b, T, outputs = run.observed.shape
-    picked = range(1, T + 1) if rounds is None else [validation.whole("rounds", t, 1, T) for t in rounds]
-    at = np.array(picked, dtype=np.int64)
+    picked = (
+        range(1, T + 1) if rounds is None else validation.listed("rounds", rounds, "numbers of rounds", "Pass a list.")
+    )
+    at = np.array([validation.whole("rounds", t, 1, T) for t in picked], dtype=np.int64)
     totals = np.cumsum(run.observed, axis=1)[:, at - 1]
     radius = sum_radius(policy, run, alpha / (2 * outputs), cost_range)[:, at - 1]
     regret, step, known = np.full((b, len(at)), np.inf), step_of(policy), None
@@ -106,8 +109,11 @@ def sum_radius(policy: Policy, run: Run, alpha: float, cost_range: Ranges) -> Fl
 def checked_ranges(cost_range: Any, costs: Floats) -> Floats:
     """Return low and high of each cost, (m, 2), after checking that they hold all that was observed (b, T, m)."""
     m = costs.shape[-1]
-    several = np.ndim(cost_range) == 2 and len(cost_range) == m
-    given = np.array([validation.numbers("cost_range", r, 2) for r in (cost_range if several else [cost_range] * m)])
+    given = validation.array("cost_range", cost_range)
+    if given.shape not in ((2,), (m, 2)):
+        got = Description(f"an array of shape {given.shape}")
+        raise ArgumentError.of("cost_range", f"(low, high), or {m} of them", got, "Check the shape.")
+    given = np.broadcast_to(given, (m, 2))
     if not np.all(given[:, 0] < given[:, 1]):
         raise ArgumentError.of("cost_range", f"(low, high), or {m} of them", cost_range, "Pass low < high.")
     if np.any(costs < given[:, 0]) or np.any(costs > given[:, 1]):

@@ -38,6 +38,8 @@ class Run(NamedTuple):
     @classmethod
     def of(cls, policy: Policy, rounds: Rounds) -> "Run":
         """Return the rounds with an axis of trials, which a record lacks, and with the costs that the policy uses."""
+        if not all(hasattr(rounds, name) for name in ("arms", "rewards", "costs")):
+            raise ArgumentError.of("trace", "a trace, or an agent's record", rounds, "Pass what simulate returned.")
         if rounds.rewards is None or (policy.constraints and rounds.costs is None):
             got = Description("one without them")
             raise ArgumentError.of("trace", "one with rewards and costs", got, "Run simulate with its default keep.")

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from softbandit import validation
 from softbandit.backend import Floats, drop_single
 from softbandit.errors import ArgumentError, Description, InfeasibleError
-from softbandit.gp import Exact, Kernel, Matern, Repeats, fit
+from softbandit.gp import Exact, Kernel, Matern, Repeats, checked_kernel, fit
 from softbandit.theory.optimum import largest_margin
 
 MOST_ROUNDS = 250  # used: more take many seconds, and change little
@@ -63,7 +63,7 @@ def suggest_settings(
     """
     X, Y = _checked(history)
     used = _most_telling(X)
-    form = Matern([1.0] * X.shape[1]) if kernel is None else kernel
+    form = Matern([1.0] * X.shape[1]) if kernel is None else checked_kernel("kernel", kernel)
     reward, *costs = (_learned(form, X[used], y) for y in Y[used].T)
     settings: dict[str, Any] = {"kernel": reward.kernel, "reward_bound": reward.bound, "noise": reward.noise}
     if costs:
@@ -79,15 +79,19 @@ def suggest_settings(
 
 def _checked(history: Any) -> tuple[Floats, Floats]:
     """Return points (t, d), and rewards and costs (t, 1 + m)."""
-    parts = history if isinstance(history, tuple) else (history.points, history.rewards, history.costs)
-    if len(parts) != 3:
-        got = Description(f"{len(parts)} arrays")
-        raise ArgumentError.of("history", "a record, or (X, rewards, costs)", got, "Without costs, pass an empty list.")
-    X, t = validation.points("X", parts[0]), len(parts[0])
+    names = ("points", "rewards", "costs")
+    recorded = all(hasattr(history, name) for name in names)
+    parts = tuple(getattr(history, name) for name in names) if recorded else history
+    if not isinstance(parts, tuple) or len(parts) != 3:
+        remedy = "Without costs, pass an empty list for them."
+        raise ArgumentError.of("history", "a record, or (X, rewards, costs)", history, remedy)
+    X = validation.points("X", parts[0])
+    t = len(X)
     if t < LEAST_ROUNDS:
         raise ArgumentError.of("history", f"at least {LEAST_ROUNDS} rounds", t, "Observe more before you ask.")
-    outputs = [np.reshape(part, (len(part), -1)) for part in map(np.asarray, parts[1:]) if part.size]
-    if any(len(output) != t for output in outputs):
+    arrays = [validation.array(name, part) for name, part in zip(names[1:], parts[1:], strict=True)]
+    outputs = [part.reshape(len(part) if part.ndim else 1, -1) for part in arrays if part.size]
+    if not arrays[0].size or any(len(output) != t for output in outputs):
         got = Description(f"{t} points, and {[len(output) for output in outputs]} outputs")
         raise ArgumentError.of("history", "one reward, and one row of costs, per point", got, "Check the shapes.")
     return X, validation.points("rewards and costs", np.concatenate(outputs, axis=1))
