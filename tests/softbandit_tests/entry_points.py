@@ -39,15 +39,12 @@ RESULTS |= {getattr(sb.theory, name) for name in sb.theory.__all__ if inspect.is
 RESULTS -= {sb.theory.Setting, sb.theory.Trial}
 """Records that functions return: they check nothing, and what takes one checks it."""
 
-ELSEWHERE = {sb.Autopilot}
-"""Not checked yet."""
-
 
 @cache
 def entry_points():
     """The entry points, with valid arguments."""
     valid = _valid_arguments()
-    found = {name: value for name, value in discovered().items() if value not in RESULTS | ELSEWHERE}
+    found = {name: value for name, value in discovered().items() if value not in RESULTS}
     missing = [name for name in found if name not in valid and inspect.signature(found[name]).parameters]
     assert not missing, f"valid arguments of {missing}"
     points = [EntryPoint(name, call, valid.get(name, {})) for name, call in found.items()]

@@ -26,7 +26,7 @@ from softbandit.errors import ArgumentError, Description, FeedbackError
 from softbandit.gp import Kernel, Matern, PivotPosterior, PointEffects, PointPosterior, Repeats, learn
 from softbandit.policies.autopilot_remarks import remarks
 from softbandit.policies.autopilot_words import learned_lines
-from softbandit.policies.base import About, Choice, State, Steps
+from softbandit.policies.base import MOST_CONSTRAINTS, About, Choice, State, Steps
 from softbandit.policies.output_units import Units
 from softbandit.policies.prices import Prices, limit_prices
 
@@ -458,10 +458,11 @@ class Autopilot(Steps):
         object.__setattr__(self, "space", space)
         if space is None or (isinstance(space, Space) and space.size <= FINITE_LIMIT):
             object.__setattr__(self, "arms", validation.points("arms", self.arms if space is None else space.every()))
-        object.__setattr__(self, "constraints", validation.whole("constraints", self.constraints, least=0))
+        m = validation.whole("constraints", self.constraints, least=0, most=MOST_CONSTRAINTS)
+        object.__setattr__(self, "constraints", m)
         if self.horizon is not None:
             object.__setattr__(self, "horizon", validation.whole("horizon", self.horizon, least=1, most=2**53))
-        validation.nonnegative("optimism", self.optimism)
+        object.__setattr__(self, "optimism", validation.nonnegative("optimism", self.optimism))
         object.__setattr__(self, "context", self._numbered_contexts())
         form = Matern([1.0] * self.dimension) if self.kernel is None else self.kernel
         if not isinstance(form, Kernel):
@@ -473,7 +474,8 @@ class Autopilot(Steps):
     def _numbered_contexts(self) -> Ints | None:
         if self.contexts is None:
             return None
-        if self.continuous or np.shape(self.contexts) != (len(self.arms),):
-            got = Description(f"shape {np.shape(self.contexts)}")
-            raise ArgumentError.of("contexts", "one per arm", got, "Pass the context of each row of arms.")
-        return np.asarray(np.unique(np.asarray(self.contexts), return_inverse=True)[1]).ravel()
+        if self.continuous:
+            raise ArgumentError.of("contexts", "none, on a space", self.contexts, "Pass arms, with a context each.")
+        numbered = validation.labels("contexts", self.contexts, len(self.arms))
+        object.__setattr__(self, "contexts", numbered)
+        return numbered
