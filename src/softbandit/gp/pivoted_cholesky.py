@@ -14,6 +14,8 @@ from softbandit.errors import Description, KernelError
 from softbandit.gp.kernel import Kernel
 
 TOLERANCE = 1e-13  # the largest error of any entry of Phi Phi^T, relative to the largest k(x, x)
+LEAST_TOLERANCE = 2e-15  # below it are the rounding errors of the factorisation itself
+TOLERANCE_PER_LAMBDA = 1e-11  # after t rounds an error of e moves a mean by about e t / lambda
 LARGEST_PHI = 2**30  # bytes
 NEGATIVE = 1e-10  # a residual variance below minus this, relative to the largest k(x, x), is not rounding
 
@@ -40,6 +42,11 @@ class Features:
     @property
     def rank(self) -> int:
         return len(self.basis)
+
+
+def tolerance_for(regularisation: float) -> float:
+    """Return the tolerance for posteriors with that lambda: 1e-13, and less if it is below 0.01."""
+    return max(LEAST_TOLERANCE, min(TOLERANCE, TOLERANCE_PER_LAMBDA * regularisation))
 
 
 def features(

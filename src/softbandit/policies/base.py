@@ -235,7 +235,7 @@ class StepPolicy(ModelSettings, Steps):
         """Condition the posteriors on an observation (Algorithm 1, line 8)."""
         y = namespace(state.dual).concat([reward[:, None], cost], axis=1)
         posterior: tuple[Any, ...] = self.model.condition(state.posterior, choice.arm, y)
-        return posterior
+        return posterior if self.continuous else self.model.refreshed(posterior, state.round + 1)
 
     def _best(self, z: PerArm, draws: Draws, scale: Callable[[ArmIndex], PerTrial] | None = None) -> ArmIndex:
         """Return an arm that maximises z, with ties broken as the settings say; see `best_arm`."""
