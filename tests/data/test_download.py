@@ -197,7 +197,8 @@ def test_a_link_that_appears_during_the_download_is_not_written_to(tmp_path):
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
 def test_a_full_disk_raises_disk_full_error(tmp_path, monkeypatch):
-    monkeypatch.setattr(download, "_plain_file", lambda part, append: Path("/dev/full").open("wb"))
+    open_file = download._plain_file
+    monkeypatch.setattr(download, "_plain_file", lambda part, append: open_file(Path("/dev/full"), append))
     with serving() as server:
         with pytest.raises(sb.DiskFullError, match="no room for 50,000 bytes") as error:
             fetch(server.known(), tmp_path)
