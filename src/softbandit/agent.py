@@ -17,6 +17,7 @@ from softbandit.domains import Domain, Values
 from softbandit.errors import ArgumentError, DecisionError, Description, FeedbackError, FileError
 from softbandit.gp import Features
 from softbandit.policies import CKB, Choice, Policy, State, StepPolicy, Steps
+from softbandit.policies.base import check_size
 from softbandit.record import Record
 from softbandit.theory.certificate_report import Certificate, certificate
 from softbandit.theory.recommendation import Recommendation, recommend
@@ -180,6 +181,7 @@ class Agent:
         if m == 0 and np.size(np.asarray(cost, dtype=object)):
             raise FeedbackError.of("cost", "none", cost, "This policy uses no costs: leave cost out.")
         c = validation.numbers("cost", cost, m, FeedbackError, single=m == 1)[None, :]
+        check_size(np.append(r, c))
         with np.errstate(over="ignore", invalid="ignore"):
             state = self._stage.policy.update(self._state, choice, r, c)
             usable = self._stage.policy.usable(state)
