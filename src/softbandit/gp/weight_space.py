@@ -108,8 +108,8 @@ def _root_variance(features: Features, posterior: ArmPosterior) -> PerArm:
         i, total = so_far
         return i + 1, total + features.over_arms(posterior.root[:, i]) ** 2
 
-    start = 0, namespace(posterior.var).zeros_like(posterior.var)
-    return operations(posterior.var).repeat_while(lambda so_far: so_far[0] < features.rank, add_row, start)[1]
+    none = 0, namespace(posterior.var).zeros_like(posterior.var)
+    return operations(posterior.var).repeat_while(lambda so_far: so_far[0] < features.rank, add_row, none)[1]
 
 
 def _plus_outer(x: Floats, a: Floats, b: Floats) -> Floats:
