@@ -218,7 +218,9 @@ def test_a_compiled_round_reads_the_features_in_as_few_products_as_expected(expl
             return play_round(*join(form, others), state, *draws)[0]
 
         jaxpr = jax.make_jaxpr(play)(features).jaxpr
-    assert operations_on(jaxpr, jaxpr.invars[0]) == {"gather": 1, "dot_general": passes}
+    counts = operations_on(jaxpr, jaxpr.invars[0])
+    counts.pop("cond", None)  # the branch of every 1,024th round, which computes var from the root
+    assert counts == {"gather": 1, "dot_general": passes}
 
 
 def operations_on(jaxpr, variable):

@@ -94,7 +94,7 @@ def condition(features: Features, regularisation: float, posterior: Kind, arm: A
 
 def refreshed(features: Features, posterior: Kind, t: int) -> Kind:
     """Return the posterior after round t, with var computed from the root if that is due."""
-    if isinstance(posterior, WeightPosterior):
+    if isinstance(posterior, WeightPosterior) or not features.rank:
         return posterior
     due = t % max(REFRESH, REFRESH_SHARE * features.rank) == 0
     var = operations(posterior.var).branch(due, lambda: _root_variance(features, posterior), lambda: posterior.var)

@@ -17,7 +17,7 @@ from softbandit.backend.shapes import ArmIndex, Floats, Ints, OutputsPerArm, Per
 from softbandit.backend.traced_fields import HostOnly, Traced
 from softbandit.backend.vocabulary import namespace
 from softbandit.errors import ArgumentError
-from softbandit.gp import Features, Kernel, Posterior, features, tolerance_for, weight_space
+from softbandit.gp import TOLERANCE, Features, Kernel, Posterior, features, tolerance_for, weight_space
 from softbandit.model.beliefs import ArmBelief
 from softbandit.model.explorations import Exploration
 from softbandit.model.widths import Width, WidthFunction, WidthRule
@@ -206,7 +206,8 @@ def finite_model(
 def _factorise(kernels: list[Kernel], lambdas: list[float], arms: Floats, given: Factors) -> list[Features]:
     """Return the kernels' features, accurate enough for the least lambda of each: given, or computed.
 
-    Given pivots are used as they are: a saved posterior is in their basis.
+    Given pivots are used as they are, since a saved posterior is in their basis. So are given features that are coarser
+    than any lambda makes them, since somebody wanted them so.
     """
     factors = [None] * len(kernels) if given is None else given
     if not isinstance(factors, Sequence) or len(factors) != len(kernels):
@@ -217,8 +218,8 @@ def _factorise(kernels: list[Kernel], lambdas: list[float], arms: Floats, given:
 
 def _features(kernel: Kernel, lam: float, given: Features | Sequence[int] | None, arms: Floats) -> Features:
     if isinstance(given, Features):
-        accurate = given.residual <= tolerance_for(lam) * given.diag.max()
-        return given if accurate else features(kernel, arms, tolerance_for(lam))
+        too_coarse = tolerance_for(lam) < given.residual / (given.diag.max() or 1.0) <= TOLERANCE
+        return features(kernel, arms, tolerance_for(lam)) if too_coarse else given
     return features(kernel, arms, tolerance_for(lam), pivots=given)
 
 
