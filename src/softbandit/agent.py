@@ -17,6 +17,7 @@ from softbandit.domains import Domain
 from softbandit.errors import ArgumentError, DecisionError, Description, FeedbackError, FileError
 from softbandit.gp import Features
 from softbandit.policies import CKB, Policy, State, StepPolicy, Steps
+from softbandit.policies.base import check_size
 from softbandit.policies.plausibility import surprises
 from softbandit.progress import Progress
 from softbandit.record import Record
@@ -184,6 +185,7 @@ class Agent:
         if m == 0 and np.size(np.asarray(cost, dtype=object)):
             raise FeedbackError.of("cost", "none", cost, "This policy uses no costs: leave cost out.")
         c = validation.numbers("cost", cost, m, FeedbackError, single=m == 1)[None, :]
+        check_size(np.append(r, c))
         with self._lock:
             before = self._now
             if before.row_of(decision.ticket, decision.round) is not None:

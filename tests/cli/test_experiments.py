@@ -40,6 +40,12 @@ def test_run_prints_scores_and_writes_a_report(tmp_path):
         (TOML.replace("arms = 12", "arm = 12"), "Did you mean 'arms'"),
         (TOML.replace("horizon = 40", "horizon = 40 x"), "expected a TOML file"),
         (TOML.replace('"curves"', '"curvs"'), "Did you mean 'curves'"),
+        (TOML.replace('"Tiny"', "'$x_{$'"), "[figures.one]: expected a figure that can be drawn"),
+        (
+            TOML.replace("policies.stageopt", "policies.'$x_{$'").replace("[grid]", "policy='cts'\n[grid]"),
+            "can be drawn",
+        ),
+        (TOML.replace("12", "1" + "0" * 5000), "expected a TOML file"),
     ],
 )
 def test_a_mistake_in_a_file_is_reported_and_nothing_is_run(tmp_path, text, says):
@@ -48,6 +54,14 @@ def test_a_mistake_in_a_file_is_reported_and_nothing_is_run(tmp_path, text, says
     assert says in words(result)
     assert "Traceback" not in result.output
     assert not (tmp_path / "out").exists()
+
+
+def test_a_file_name_of_dots_writes_nothing_outside_the_folder(tmp_path):
+    (tmp_path / "...toml").write_text(TOML)
+    result = run("run", tmp_path / "...toml", "--out", tmp_path / "out" / "in")
+    assert result.exit_code == 1
+    assert "does not start with a dot" in words(result)
+    assert [path.name for path in tmp_path.iterdir()] == ["...toml"]
 
 
 def test_reproduce_runs_the_experiment_named_and_judges_its_claims(tmp_path):

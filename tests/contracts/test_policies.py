@@ -119,3 +119,70 @@ def test_bad_feedback_leaves_the_agent_as_it_was(policy):
     assert agent.round == 0
     assert agent.ask().arm == decision.arm
     agent.tell(decision, 0.0, [0.0] * policy.constraints)
+
+
+ROUNDS = 9  # enough for Autopilot to learn three times, and Practical twice
+_x = np.random.default_rng(0).standard_normal((ROUNDS, 3))  # reward and two costs
+_t = np.arange(ROUNDS)[:, None]
+HOSTILE = {
+    "constants": np.ones((ROUNDS, 3)),
+    "constants up to the last digit": 1 + 2.3e-16 * (_t == 5) * [1, 0, 1],
+    "constants and subnormal costs": np.tile([1.0, 5e-324, -5e-324], (ROUNDS, 1)),
+    "subnormal": 5e-324 * np.sign(_x),
+    "beyond the largest accepted": 1e300 * _x,
+    "signs that flip near the largest accepted": np.where(_t % 2, 1e150, -1e150) * np.ones(3),
+    "1e155 early": np.where(_t == 2, 1e155, _x),
+    "1e99 early": np.where(_t == 2, 1e99, _x),
+    "small rewards and large costs": _x * [1e-200, 1e140, 1e90],
+    "large rewards and small costs": _x * [1e140, 1e-200, 1e-300],
+    "all sizes": np.sign(_x) * 10.0 ** np.random.default_rng(1).uniform(-320, 308, (ROUNDS, 3)),
+    "small and then large": _x * np.where(_t < 5, 1e-99, 1e99),
+}
+PRACTICAL = sb.Practical(sb.Box([0, 0], [1, 1]), sb.Matern(1.0), horizon=60, initial=4)
+ALL_POLICIES = {**examples_of.POLICIES, "Practical": PRACTICAL}
+
+
+def asked(agent):
+    """Return the decision; None if the observations refute the policy's settings, which it says."""
+    try:
+        return agent.ask()
+    except (sb.InfeasibleError, sb.SafeSeedError):
+        return None
+
+
+def accepts(agent, decision, y):
+    """Tell what was observed, and return whether it was accepted."""
+    try:
+        agent.tell(decision, y[0], y[1 : 1 + agent.policy.constraints])
+    except sb.FeedbackError:
+        return False
+    return True
+
+
+@pytest.mark.filterwarnings("ignore::softbandit.agent.PolicyWarning")
+@pytest.mark.parametrize("case", HOSTILE)
+@pytest.mark.parametrize("policy", ALL_POLICIES.values(), ids=ALL_POLICIES)
+def test_no_accepted_observation_makes_a_later_call_fail(policy, case, tmp_path):
+    """Whether a number is refused depends on the number alone: a new agent refuses it too."""
+    agent = sb.Agent(policy, seed=1)
+    for y in HOSTILE[case].tolist():
+        decision = asked(agent)
+        if decision is None:
+            break
+        assert np.isfinite([decision.reward_estimate, *np.atleast_1d(decision.cost_estimate)]).all()
+        if not accepts(agent, decision, y):
+            new = sb.Agent(policy)
+            assert not accepts(new, new.ask(), y)
+            assert agent.round == decision.round
+            np.testing.assert_array_equal(agent.ask().x, decision.x)
+            agent.tell(decision, 0.1, [-0.1] * policy.constraints)
+        assert np.isfinite(agent.dual).all()
+    points = [[0.5, 0.5]] if policy.continuous else None
+    assert np.isfinite([agent.posterior.mean(points), agent.posterior.std(points)]).all()
+    certificate = agent.certificate(cost_range=(-1e155, 1e155) if policy.constraints else None)
+    assert all(map(str, (agent, repr(agent), agent.recommend(), certificate)))
+    agent.save(tmp_path / "run.npz")
+    before, after = asked(agent), asked(sb.Agent.load(tmp_path / "run.npz"))
+    assert (before is None) == (after is None)
+    if before is not None:
+        np.testing.assert_array_equal(after.x, before.x)

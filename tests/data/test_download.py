@@ -1,11 +1,14 @@
 import os
 import socket
+import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from softbandit_tests.file_server import CONTENT, serving
 
 import softbandit as sb
+from softbandit.data import download
 from softbandit.data.download import fetch
 
 pytestmark = pytest.mark.usefixtures("empty_cache")
@@ -133,9 +136,69 @@ def test_a_refused_connection_raises_offline_error(tmp_path):
     assert has_manual_instructions(str(error.value), known, tmp_path)
 
 
+@pytest.mark.parametrize("slow", ["head", "body"])
+def test_an_answer_that_arrives_byte_by_byte_ends_at_the_deadline(tmp_path, monkeypatch, slow):
+    monkeypatch.setattr(download, "DEADLINE", 0.2)
+    with serving(drip=slow) as server:
+        start = time.monotonic()
+        with pytest.raises(sb.OfflineError, match="it took too long|timed out"):
+            fetch(server.known(), tmp_path)
+        assert time.monotonic() - start < 2  # all bytes would take 1,000 seconds
+
+
+def test_a_redirect_within_the_server_is_followed(tmp_path):
+    with serving() as server:
+        server.redirect = server.address.replace("/some/", "/other/")
+        assert fetch(server.known(), tmp_path).read_bytes() == CONTENT
+
+
+@pytest.mark.parametrize(
+    "address", ["ftp://127.0.0.1:{}/file.bin", "http://localhost:{}/file.bin", "file:///etc/passwd"]
+)
+def test_a_redirect_to_another_server_or_scheme_is_refused(tmp_path, address):
+    with serving() as server:
+        server.redirect = address.format(server.server_port)
+        with pytest.raises(sb.FetchError) as error:
+            fetch(server.known(), tmp_path)
+        assert has_manual_instructions(str(error.value), server.known(), tmp_path)
+        assert len(server.ranges) == 1
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("scheme", ["ftp", "file", "data"])
+def test_an_address_that_is_not_of_the_web_is_refused(tmp_path, scheme):
+    with serving() as server:
+        known = replace(server.known(), address=server.address.replace("http", scheme))
+        with pytest.raises(sb.FetchError, match="no address of the web"):
+            fetch(known, tmp_path)
+
+
+def test_a_part_file_that_is_a_link_is_not_written_to(tmp_path):
+    precious = tmp_path / "precious"
+    precious.write_bytes(b"mine")
+    (tmp_path / "file.bin.part").symlink_to(precious)
+    with serving() as server, pytest.raises(sb.FetchError, match="no plain file"):
+        fetch(server.known(), tmp_path)
+    assert precious.read_bytes() == b"mine"
+
+
+def test_a_link_that_appears_during_the_download_is_not_written_to(tmp_path):
+    precious = tmp_path / "precious"
+    precious.write_bytes(b"mine")
+
+    def plant(done, total):
+        if not done:
+            (tmp_path / "file.bin.part").symlink_to(precious)
+
+    with serving() as server, pytest.raises(sb.FetchError, match="could not be written"):
+        fetch(server.known(), tmp_path, plant)
+    assert precious.read_bytes() == b"mine"
+
+
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
-def test_a_full_disk_raises_disk_full_error(tmp_path):
-    (tmp_path / "file.bin.part").symlink_to("/dev/full")
+def test_a_full_disk_raises_disk_full_error(tmp_path, monkeypatch):
+    open_file = download._plain_file
+    monkeypatch.setattr(download, "_plain_file", lambda part, append: open_file(Path("/dev/full"), append))
     with serving() as server:
         with pytest.raises(sb.DiskFullError, match="no room for 50,000 bytes") as error:
             fetch(server.known(), tmp_path)

@@ -1,6 +1,7 @@
 import base64
 import html.parser
 import re
+from dataclasses import replace
 
 import pytest
 from softbandit_tests.tiny_experiment import tiny
@@ -166,3 +167,10 @@ def test_times_are_drawn_with_their_exponents_and_reported(tmp_path):
     figure = figures_results.draw(outcome, "t")
     assert "ckb-ucb: $n^" in figure.axes[0].get_legend().get_texts()[0].get_text()
     assert "microseconds" in read(report.save_report([outcome], [], "t", tmp_path, "c")).text
+
+
+def test_the_name_of_a_file_is_escaped_in_the_page(outcome, tmp_path):
+    name = "<img src='x' onerror='alert(1)'>"
+    path = report.save_report([outcome._replace(spec=replace(outcome.spec, name=name))], [], "Tiny", tmp_path, "run")
+    assert "<img src='x'" not in path.read_text()
+    assert name in read(path).text

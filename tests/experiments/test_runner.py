@@ -66,6 +66,14 @@ def test_a_folder_that_cannot_be_written_is_refused_before_the_work(tmp_path, pl
         list(reproduce.execute([tiny()], tmp_path / place))
 
 
+def test_an_experiment_whose_folder_is_a_file_is_refused_before_the_work(tmp_path, monkeypatch):
+    (tmp_path / "tiny").write_text("mine")
+    monkeypatch.setattr(runner, "play", None)
+    with pytest.raises(sb.FileError, match="expected a folder to write to.*--out"):
+        list(reproduce.execute([tiny()], tmp_path))
+    assert (tmp_path / "tiny").read_text() == "mine"
+
+
 def test_changed_code_or_a_damaged_file_runs_the_experiment_again(tmp_path, monkeypatch):
     run(tiny(), tmp_path)
     with monkeypatch.context() as patched:

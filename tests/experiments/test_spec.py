@@ -65,6 +65,25 @@ def test_a_quick_run_replaces_the_settings_under_quick(tmp_path):
         ({"policies": {"ckb-ucb": {"only": 3}}}, "expected a table"),
         ({"policies": {"ckb-ucb": {"only": {"width_scale": 1.0}}}}, "some of"),
         ({"policies": {"ckb-ucb": {"only": {"width_scale": [7]}}}}, "some of"),
+        ({"policies": {"ckb-ucb": {"only": {"width_scale": [1.0, datetime.date(2020, 1, 1)]}}}}, "text, numbers"),
+        ({"grid": {"width_scale": [10**400]}, "primary": {}}, "whole numbers up to"),
+        ({"trials": 10**9}, "trials: expected a whole number from 1 to 1000000"),
+        ({"horizon": 10**9, "trials": 6, "instances": 3}, "at most 1,000,000,000 rounds"),
+        ({"seed": 2**64 - 1}, "seed: expected a whole number from 0 to"),
+        (
+            {"figures": {"f": {"kind": "heat", "y": "regret", "rows": "maximiser", "columns": "maximiser"}}},
+            "that differ",
+        ),
+        ({"measure": "time", "figures": {"f": {"kind": "times", "x": "maximiser"}}}, "expected one of"),
+        (
+            {
+                "measure": "time",
+                "grid": {"explore": ["ts"]},
+                "primary": {},
+                "figures": {"f": {"kind": "times", "x": "explore"}},
+            },
+            "numbers above 0",
+        ),
     ],
 )
 def test_a_mistake_in_a_file_is_named_with_its_place(changes, says):
@@ -95,6 +114,15 @@ def test_a_missing_key_is_named(missing):
         ({"policies": {"stageopt": {"safe": "safe"}}}, "Did you mean 'safest'"),
         ({"settings": {"width": "without gain", "confidence": -1}}, "a number in .0, 1."),
         ({"settings": {"width": "without gain", "confidence": "x"}}, "a number"),
+        ({"problem": {"kind": "measured"}}, "missing 1 required positional argument: 'name'"),
+        ({"settings": {"name": "x"}}, "settings of ckb-ucb"),
+        ({"policies": {"ckb-ucb": {"arms": [[0.0], [1.0]]}}}, "the problem's arms"),
+        ({"problem": {"kind": "wireless"}, "policies": {"safeopt": {}}, "instances": 1}, "one that takes contexts"),
+        ({"policies": {"autopilot": {}}, "grid": {}, "primary": {}, "figures": {}, "engine": "jax"}, "do not compile"),
+        (
+            {"measure": "time", "grid": {"problem.arms": [5, -5]}, "primary": {}, "figures": {}},
+            "arms: expected",
+        ),
     ],
 )
 def test_settings_of_problems_and_policies_are_checked_before_the_work(changes, says):
@@ -111,6 +139,20 @@ def test_a_file_that_is_not_toml_is_refused(tmp_path):
     (tmp_path / "picture.toml").write_bytes(b"\x89PNG\xff")
     with pytest.raises(sb.FileError, match="expected an experiment as a TOML file"):
         load(tmp_path / "picture.toml")
+    with pytest.raises(sb.FileError, match="expected an experiment as a TOML file"):
+        load(tmp_path)
+
+
+@pytest.mark.parametrize("text", ["seed = " + "9" * 5000, "about = " + "[" * 5000, "a" + ".a" * 5000 + " = 1"])
+def test_a_file_of_absurd_size_or_depth_is_refused(tmp_path, text):
+    with pytest.raises(sb.ArgumentError, match="tiny.toml"):
+        load(written(tmp_path, f"{text}\n{TOML}"))
+
+
+@pytest.mark.parametrize("name", ["..", ".", ".hidden", "two\nlines", "bell\a"])
+def test_a_name_that_cannot_be_a_folder_in_out_is_refused(name):
+    with pytest.raises(sb.ArgumentError, match="does not start with a dot, of printable characters"):
+        parse(TINY, name)
 
 
 def test_the_example_in_the_docs_is_a_valid_experiment():

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -5,8 +7,9 @@ from hypothesis import strategies as st
 from softbandit_tests import examples_of
 from softbandit_tests import paper_formulas as literal
 
+import softbandit as sb
 from softbandit.gp import weight_space
-from softbandit.gp.pivoted_cholesky import features
+from softbandit.gp.pivoted_cholesky import features, tolerance_for
 
 every_form = pytest.mark.parametrize("prior", [weight_space.prior, weight_space.weight_prior])
 every_kernel = pytest.mark.parametrize(("kernel", "X"), examples_of.KERNELS.values(), ids=examples_of.KERNELS)
@@ -89,6 +92,50 @@ def test_the_posterior_does_not_drift_in_twenty_thousand_rounds(kernel, X, lam, 
     # Relative to the prior: posterior variances are as small as 1e-8.
     np.testing.assert_allclose(weight_space.variance(phi, last)[0], np.diagonal(k), rtol=0, atol=1e-12 * K.max())
     assert_close(weight_space.covariance(phi, last)[0], k, 1e-8)
+
+
+LONG_RUN = sb.Matern(0.4, nu=1.5), np.linspace(0, 1, 6)[:, None]  # all six arms are played often
+
+
+def long_run(rounds, lam):
+    """Return features, a history, and its exact mean and standard deviation."""
+    kernel, X = LONG_RUN
+    rng = np.random.default_rng(4)
+    arms = rng.choice(len(X), size=rounds, p=rng.dirichlet(np.ones(len(X))))
+    y = np.sin(3 * X[arms, 0]) + 0.1 * rng.standard_normal(rounds)
+    moments = literal.moments_of_played_arms(kernel(X, X), arms, y, lam)
+    return features(kernel, X, tolerance_for(lam)), arms, y, moments
+
+
+def test_sigma_keeps_nine_digits_in_five_thousand_rounds_with_little_noise():
+    """Tracked alone, it would lose five: the rounding error of k(x, x) is 1e-16, and var falls to 1e-8 / 1000."""
+    phi, arms, y, (mu, sigma) = long_run(5 * weight_space.REFRESH, lam=1e-8)
+    state = weight_space.prior(phi, outputs=1, trials=1)
+    for t, (arm, value) in enumerate(zip(arms, y, strict=True), start=1):
+        state = weight_space.condition(phi, 1e-8, state, np.array([arm]), np.array([[value]]))
+        state = weight_space.refreshed(phi, state, t)
+    np.testing.assert_allclose(weight_space.deviation(phi, state)[0], sigma, rtol=1e-9)
+    np.testing.assert_allclose(state.mu[0, 0], mu, atol=1e-12)
+
+
+@pytest.mark.extra
+@pytest.mark.parametrize("lam", [1.0, 1e-4, 1e-8])
+def test_a_million_compiled_rounds_equal_the_posterior_by_counts(lam):
+    jax = pytest.importorskip("jax")
+    phi, arms, y, (mu, sigma) = long_run(10**6, lam)
+
+    def observe(state, observation):
+        t, arm, value = observation
+        return weight_space.refreshed(phi, weight_space.condition(phi, lam, state, arm, value), t), None
+
+    with jax.enable_x64(True):
+        phi = replace(phi, basis=jax.numpy.asarray(phi.basis))
+        history = np.arange(1, 10**6 + 1), arms[:, None], y[:, None, None]
+        start = jax.tree.map(jax.numpy.asarray, weight_space.prior(phi, outputs=1, trials=1))
+        last = jax.jit(lambda state: jax.lax.scan(observe, state, history)[0])(start)
+    # The root loses about 1e-16 / sigma per round, and the history ends 576 rounds after var was computed from it.
+    np.testing.assert_allclose(np.sqrt(last.var[0]), sigma, rtol=1e-8)
+    np.testing.assert_allclose(last.mu[0, 0], mu, atol=1e-12)
 
 
 @given(

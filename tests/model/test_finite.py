@@ -6,6 +6,7 @@ from softbandit_tests import examples_of, paper_formulas
 
 import softbandit as sb
 from softbandit.backend.random import DrawCount
+from softbandit.gp import weight_space
 from softbandit.gp.weight_space import ArmPosterior, WeightPosterior
 from softbandit.model.finite import group_equal
 
@@ -169,3 +170,32 @@ def test_factors_must_be_one_per_kernel():
     assert model(factors=factors).factors[0] is factors[0]
     with pytest.raises(sb.ArgumentError, match="factors: expected one per kernel, 2 in all"):
         model(factors=factors, cost_kernel=ROUGH)
+
+
+CLOSE = np.linspace(0, 1e-3, 5)[:, None]  # of a smooth kernel: the third feature is 3e-14, the fourth below rounding
+
+
+def test_arms_that_are_nearly_equal_keep_their_differences_if_lambda_is_small():
+    """40,000 rounds at each arm: truncated at 1e-13, the features could not show the peak."""
+    counts, peak, lam = np.full(5, 40_000), 1e-7 * np.array([0.0, 0.7, 1.0, 0.7, 0.0]), 1e-8
+    group = model(arms=CLOSE, kernel=sb.SquaredExponential(1.0), regularisation=lam).groups[0]
+    state = weight_space.prior(group.features, outputs=1, trials=1)
+    for arm, y in enumerate(peak):  # several observations at one arm equal one with less noise
+        state = weight_space.condition(group.features, lam / counts[arm], state, np.array([arm]), np.array([[y]]))
+    K, arms = group.kernel(CLOSE, CLOSE), np.repeat(np.arange(5), counts)
+    mu, _ = paper_formulas.moments_of_played_arms(K, arms, peak[arms], lam)
+    np.testing.assert_allclose(state.mu[0, 0], mu, atol=1e-10)
+
+
+def test_features_are_accurate_for_the_least_lambda_of_a_kernel():
+    settings = {"arms": CLOSE, "kernel": sb.SquaredExponential(1.0)}
+    ranks = [model(**settings, regularisation=lam).factors[0].rank for lam in (1.0, 1e-8, [1.0, 1.0, 1e-8, 1.0])]
+    assert ranks == [2, 3, 3]
+
+
+def test_given_features_are_used_if_they_are_accurate_enough_and_given_pivots_always():
+    settings = {"arms": CLOSE, "kernel": sb.SquaredExponential(1.0)}
+    coarse, fine = (model(**settings, regularisation=lam).factors for lam in (1.0, 1e-8))
+    assert model(**settings, regularisation=1.0, factors=fine).factors[0] is fine[0]
+    assert model(**settings, regularisation=1e-8, factors=coarse).factors[0].rank == 3
+    assert model(**settings, regularisation=1e-8, factors=[coarse[0].pivots]).factors[0].rank == 2

@@ -169,3 +169,13 @@ def test_a_context_without_candidates_is_left_out():
     prices = limit_prices(f[some], g[:, some], contexts[some])
     exact = sb.randomized_optimum(f[some], g[:, some].T, contexts[some]).value
     assert dual_value(prices.phi, f[some], g[:, some], contexts[some]) == pytest.approx(exact, abs=1e-6)
+
+
+@pytest.mark.parametrize("m", [1, 2])
+def test_values_that_differ_by_rounding_alone_have_finite_prices(m):
+    """In units of their range, costs of 1 would be 1e16, which no solver takes."""
+    rng = np.random.default_rng(0)
+    f, g = 1 + np.spacing(1.0) * rng.integers(0, 3, 30), 1 + np.spacing(1.0) * rng.integers(0, 3, (m, 30))
+    prices = limit_prices(f, g)
+    assert not prices.feasible
+    np.testing.assert_allclose(prices.violation, 1.0)

@@ -18,7 +18,7 @@ import softbandit as sb
 from softbandit.backend.random import draw
 from softbandit.backend.traced_fields import join, split
 from softbandit.gp.pivoted_cholesky import Features
-from softbandit.gp.weight_space import ArmPosterior, WeightPosterior
+from softbandit.gp.weight_space import REFRESH, ArmPosterior, WeightPosterior
 from softbandit.model.beliefs import ArmBelief
 from softbandit.simulation import schedule
 from softbandit.simulation.rounds import play_round
@@ -65,6 +65,16 @@ def test_jax_plays_numpys_arm_in_every_round(policy):
     np.testing.assert_array_equal(plain.arms, compiled.arms)
     for name in ("rewards", "costs", "dual", "reward_estimates", "cost_estimates"):
         np.testing.assert_allclose(getattr(plain, name), getattr(compiled, name), rtol=1e-9, atol=1e-9, err_msg=name)
+
+
+def test_both_engines_compute_sigma_from_the_root_in_the_same_rounds():
+    """With lambda = 1e-8, estimates from the tracked sigma differ by 1e-12 between the engines, then by rounding."""
+    policy = examples_of.policy(regularisation=1e-8, width=1.0, explore_cost="greedy")
+    plain, compiled = both(policy, trials=2, rounds=REFRESH + 4)
+    np.testing.assert_array_equal(plain.arms, compiled.arms)
+    a, b = plain.reward_estimates, compiled.reward_estimates
+    np.testing.assert_allclose(a[:, REFRESH:], b[:, REFRESH:], rtol=1e-14)
+    assert (np.abs(a - b)[:, REFRESH - 4 : REFRESH] > 1e-13).all()
 
 
 class Coin:
@@ -208,7 +218,9 @@ def test_a_compiled_round_reads_the_features_in_as_few_products_as_expected(expl
             return play_round(*join(form, others), state, *draws)[0]
 
         jaxpr = jax.make_jaxpr(play)(features).jaxpr
-    assert operations_on(jaxpr, jaxpr.invars[0]) == {"gather": 1, "dot_general": passes}
+    counts = operations_on(jaxpr, jaxpr.invars[0])
+    counts.pop("cond", None)  # the branch of every 1,024th round, which computes var from the root
+    assert counts == {"gather": 1, "dot_general": passes}
 
 
 def operations_on(jaxpr, variable):

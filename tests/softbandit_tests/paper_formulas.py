@@ -26,6 +26,17 @@ def posterior_by_counts(K, arms, y, lam):
     return k.T @ solve[:, 0], K - k.T @ solve[:, 1:]
 
 
+def moments_of_played_arms(K, arms, y, lam):
+    """mu_t and sigma_t by counts, if every arm was played: with D = diag(lambda / counts) and C = (K + D)^-1,
+
+    mu = m - D C m and var = D - D C D: nothing cancels however small D is, as it does in K - K C K.
+    """
+    counts = np.bincount(arms, minlength=len(K))
+    means, d = np.bincount(arms, weights=y) / counts, lam / counts
+    C = np.linalg.inv(K + np.diag(d))
+    return means - d * (C @ means), np.sqrt(d - d**2 * np.diagonal(C))
+
+
 def information_gain(K, arms, lam):
     """1/2 ln det(I + K_t / lambda)."""
     if len(arms) == 0:

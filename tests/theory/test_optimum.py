@@ -177,3 +177,17 @@ def test_a_million_arms_need_no_square_matrix():
     optimum, margin = sb.randomized_optimum(f, -np.ones_like(f)), largest_margin(-f[:, None])
     assert (optimum.value, optimum.weights[-1], optimum.weights.sum()) == (1, 1, 1)
     assert (margin.margin, margin.weights[-1], margin.weights.sum()) == (1, 1, 1)
+
+
+@pytest.mark.parametrize("unit", [2.0**-900, 2.0**1020])  # a power of two changes no digit
+def test_the_optimum_is_the_same_in_tiny_and_in_huge_units(unit):
+    rng = np.random.default_rng(3)
+    f, g = rng.standard_normal(50), rng.standard_normal(50) + 0.3
+    scaled, plain = sb.randomized_optimum(unit * f, unit * g), sb.randomized_optimum(f, g)
+    np.testing.assert_array_equal(scaled.weights, plain.weights)
+
+
+def test_an_optimum_of_numbers_near_the_largest_is_found():
+    """Slopes between them are NaN in their own units, in which the search would never end."""
+    found = sb.randomized_optimum(np.array([1e308, -1e308, 1.7e308]), np.array([-1.7e308, -1e308, 1.7e308]))
+    np.testing.assert_allclose(found.weights, [0.5, 0.0, 0.5])

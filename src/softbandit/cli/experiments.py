@@ -45,6 +45,7 @@ def run(
     """Run an experiment from a file: table, figures and a report."""
     with messages():
         spec = load(file, quick, _positive("trials", trials))
+        steps.try_figures(spec)
         outcome = _execute([spec], out, data, backend, jobs)[0]
         _print_scores(outcome)
         path = save_report([outcome], [], spec.title, outcome.folder, _command())

@@ -3,20 +3,23 @@
 import contextlib
 import errno
 import http.client
+import os
+import time
 import urllib.error
-import urllib.request
 from collections.abc import Callable, Iterator
 from os import PathLike
 from pathlib import Path
+from typing import BinaryIO
 
 from softbandit import validation
 from softbandit.atomic_write import replacing
+from softbandit.data import web
 from softbandit.data.loaders import read_bytes
 from softbandit.data.sources import KNOWN, Known, data_folder, sha256
 from softbandit.errors import ChecksumError, DataError, DiskFullError, FetchError, MovedError, OfflineError
 
 Progress = Callable[[int, int], None]  # called with the bytes so far and the bytes in total
-TIMEOUT = 30  # seconds without a byte
+DEADLINE = 600.0  # seconds that a download may take in all: the files have less than a megabyte
 CHUNK = 1 << 14  # bytes
 PARTIAL_CONTENT, NOT_FOUND, RANGE_NOT_SATISFIABLE = 206, (404, 410), 416  # HTTP status codes
 
@@ -37,6 +40,8 @@ def fetch(what: str | Known, folder: str | PathLike[str] | None = None, progress
     part = target.with_name(f"{target.name}.part")
     with _disk_errors(known, target):
         target.parent.mkdir(parents=True, exist_ok=True)
+    if part.is_symlink() or (part.exists() and not part.is_file()):
+        raise _error(FetchError, known, part, f"{part} is no plain file, and is not written to. Move it away.")
     if _size(part) != known.bytes:
         _download(known, part, progress or (lambda done, total: None))
     content = read_bytes(part)
@@ -54,11 +59,12 @@ def fetch(what: str | Known, folder: str | PathLike[str] | None = None, progress
 def _download(known: Known, part: Path, progress: Progress) -> None:
     """Download the rest of the file to `part`. Stop at the first chunk beyond its known size."""
     offset = _size(part) if _size(part) < known.bytes else 0
-    with _network_errors(known, part), _request(known.address, offset) as response:
+    deadline = time.monotonic() + DEADLINE
+    with _network_errors(known, part), _request(known.address, offset, deadline) as response:
         done = offset if response.status == PARTIAL_CONTENT else 0  # a server that cannot resume sends the whole file
         progress(done, known.bytes)
-        while done <= known.bytes and (chunk := response.read(CHUNK)):
-            with _disk_errors(known, part), part.open("ab" if done else "wb") as file:
+        while done <= known.bytes and (chunk := response.read1(CHUNK)):
+            with _disk_errors(known, part), _plain_file(part, append=done > 0) as file:
                 file.write(chunk)
             done += len(chunk)
             progress(done, known.bytes)
@@ -66,18 +72,22 @@ def _download(known: Known, part: Path, progress: Progress) -> None:
             raise ConnectionError(f"the connection broke after {done:,} of {known.bytes:,} bytes")
 
 
-def _request(address: str, offset: int) -> http.client.HTTPResponse:
+def _request(address: str, offset: int, deadline: float) -> http.client.HTTPResponse:
     """Request the file from the offset on, or all of it if the server does not have that many bytes."""
     headers = {"User-Agent": "softbandit", "Accept-Encoding": "identity"}
-    request = urllib.request.Request(address, headers=headers | ({"Range": f"bytes={offset}-"} if offset else {}))
     try:
-        response: http.client.HTTPResponse = urllib.request.urlopen(request, timeout=TIMEOUT)
+        return web.request(address, headers | ({"Range": f"bytes={offset}-"} if offset else {}), deadline)
     except urllib.error.HTTPError as error:
         if not offset or error.code != RANGE_NOT_SATISFIABLE:
             raise
         error.close()
-        return _request(address, 0)
-    return response
+        return _request(address, 0, deadline)
+
+
+def _plain_file(path: Path, append: bool) -> BinaryIO:
+    """Open a file to write to, and never one that a symbolic link of that name points to."""
+    how = os.O_WRONLY | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | (os.O_APPEND if append else os.O_TRUNC)
+    return os.fdopen(os.open(path, how, 0o666), "wb")
 
 
 @contextlib.contextmanager
@@ -87,6 +97,8 @@ def _network_errors(known: Known, part: Path) -> Iterator[None]:
         yield
     except FetchError:  # from the disk, inside the same block
         raise
+    except web.Refused as error:
+        raise _error(FetchError, known, part, f"{error}. {known.page} may say more.") from None
     except urllib.error.HTTPError as error:
         error.close()
         gone = error.code in NOT_FOUND

@@ -88,6 +88,15 @@ def play(cell: Cell, engines: Mapping[str, str], data: str | None = None) -> Tab
     return _rows(score(trace, problem), arms_tried(trace.arms), key, cell)
 
 
+def blank(cell: Cell) -> Table:
+    """Return rows like those that `play` will return, with zeros: what a figure needs to be tried."""
+    key: dict[str, object] = {**cell.point, "policy": cell.policy, "instance": cell.instance}
+    if cell.spec.measure == "time":
+        return Table.of_rows([{**key, "microseconds": 1.0}])
+    key |= {"maximiser": "feasible", "guaranteed": False, "trial": cell.trials[0]} | dict.fromkeys(METRICS, 0.0)
+    return Table.of_rows([{**key, "round": t} for t in (1, cell.spec.horizon)])
+
+
 def maximiser(problem: Problem) -> str:
     """Return whether the unconstrained maximiser is feasible; if not, the optimum is usually a mixture."""
     best = np.flatnonzero(problem.reward == problem.reward.max())

@@ -138,10 +138,11 @@ def _listing(settings: Settings) -> str:
 def _provenance(outcomes: Sequence[Outcome], command: str) -> list[str]:
     rows = [
         (
-            f"<a href='#{o.spec.name}'>{o.spec.name}</a>",
+            f"<a href='#{escape(o.spec.name)}'>{escape(o.spec.name)}</a>",
             f"{o.manifest['seconds']:.0f} s",
             escape(o.manifest["finished"]),
-            f"{o.spec.name}/{o.manifest['table']['file']} <code>{o.manifest['table']['sha256'][:12]}</code>",
+            f"{escape(o.spec.name)}/{escape(o.manifest['table']['file'])} "
+            f"<code>{escape(o.manifest['table']['sha256'][:12])}</code>",
         )
         for o in outcomes
     ]
@@ -151,7 +152,7 @@ def _provenance(outcomes: Sequence[Outcome], command: str) -> list[str]:
     return [
         f"<p>Run again with <code>{escape(command)}</code>. Finished, unchanged experiments are not run again.</p>",
         f"<p class='small'>{escape(versions)}; {escape(manifest['machine']['system'])}, "
-        f"{manifest['machine']['cores']} cores.</p>",
+        f"{escape(manifest['machine']['cores'])} cores.</p>",
         _table(("Data", "sha256"), [(escape(name), f"<code>{escape(h)}</code>") for name, h in hashes.items()]),
         _table(("Experiment", "Time", "Finished", "Table"), rows),
     ]

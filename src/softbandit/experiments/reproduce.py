@@ -7,12 +7,14 @@ from pathlib import Path
 
 from softbandit import validation
 from softbandit.atomic_write import replacing
-from softbandit.errors import FileError
+from softbandit.errors import ArgumentError, Description, FileError, SoftbanditError
 from softbandit.experiments import figures_results
+from softbandit.experiments.cells import all_cells, blank
 from softbandit.experiments.claims import Verdict, judge
 from softbandit.experiments.claims_paper import CLAIMS
 from softbandit.experiments.runner import Outcome, check, load_finished, run
 from softbandit.experiments.spec import Experiment, load
+from softbandit.experiments.tables import join
 
 FOLDER = Path(__file__).parent / "paper"
 FIGURES = ("synthetic", "sensors", "stocks", "arms")
@@ -49,16 +51,41 @@ def execute(
     `progress` is called with an experiment's name and the work done on it since the last call.
     """
     sources = [check(spec, data) for spec in specs]
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-        tempfile.TemporaryFile(dir=out).close()
-    except OSError as error:
-        raise FileError(f"{out}: expected a folder to write to, got {error}. Name another with --out.") from error
+    for spec in specs:
+        _check_folder(out / spec.name)
     for spec, source in zip(specs, sources, strict=True):
         progress(spec.name, 0)
         outcome = run(spec, out, data, backend, jobs, partial(progress, spec.name), source)
         draw(outcome)
         yield outcome
+
+
+def _check_folder(folder: Path) -> None:
+    """Check that the folder of an experiment can be written to; a new one appears with its results."""
+    try:
+        is_new = not folder.exists()
+        folder.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=folder).close()
+        if is_new:
+            folder.rmdir()
+    except OSError as error:
+        raise FileError(f"{folder}: expected a folder to write to, got {error}. Name another with --out.") from error
+
+
+def try_figures(spec: Experiment) -> None:
+    """Draw the figures of a table of zeros: texts and settings that cannot be drawn are found before the work."""
+    if not spec.figures:
+        return
+    manifest = {"data": [], "machine": {"cores": 1}}
+    zeros = Outcome(spec, join([blank(cell) for cell in all_cells(spec)]), manifest, Path(), reused=False)
+    for name in spec.figures:
+        try:
+            figures_results.draw(zeros, name).draw_without_rendering()
+        except SoftbanditError:
+            raise
+        except Exception as error:
+            where, got = f"{spec.name}.toml, [figures.{name}]", Description(str(error).strip())
+            raise ArgumentError.of(where, "a figure that can be drawn", got, "Check its keys and texts.") from error
 
 
 def with_earlier(specs: Sequence[Experiment], fresh: Sequence[Outcome], out: Path, data: str | None) -> list[Outcome]:

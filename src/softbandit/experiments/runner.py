@@ -20,11 +20,13 @@ from typing import Any, NamedTuple
 import softbandit
 from softbandit.atomic_write import replacing
 from softbandit.data.sources import sha256
-from softbandit.errors import FileError, SoftbanditError
+from softbandit.errors import ArgumentError, Description, FileError, SoftbanditError
 from softbandit.experiments.build import cached_problem
 from softbandit.experiments.cells import Cell, all_cells, choose_engines, play, prepare
 from softbandit.experiments.spec import Experiment
 from softbandit.experiments.tables import Table, join
+from softbandit.problems import Problem
+from softbandit.simulation.simulator import check_fit
 from softbandit.simulation.worker_pool import run_all
 
 PRESENTATION = ("cli", "__main__.py", "experiments/claims", "experiments/figures", "experiments/report")
@@ -93,17 +95,27 @@ def check(spec: Experiment, data: str | None) -> DataSources:
     """Build every policy once, so that mistakes are found before the work, and return the data sets in use."""
     cached_problem.cache_clear()  # its data may have changed
     sources = {}
-    first_point = next(spec.combinations())
     for cell in all_cells(spec):
-        if cell.instance == 0 and (spec.measure == "scores" or cell.point == first_point):
-            try:
-                problem, _ = prepare(cell, data)
-            except FileError:
-                raise
-            except SoftbanditError as error:
-                raise type(error)(f"{spec.name}.toml: {error}") from error
+        if cell.instance == 0:
+            problem = _checked_problem(cell, data)
             sources[problem.source] = {"source": problem.source, "sha256": problem.data_hash}
     return list(sources.values())
+
+
+def _checked_problem(cell: Cell, data: str | None) -> Problem:
+    """Return a cell's problem, after building its policy, with errors that name the file."""
+    where = f"{cell.spec.name}.toml"
+    try:
+        problem, policy = prepare(cell, data)
+        check_fit(policy, problem, cell.spec.engine)
+    except FileError:
+        raise
+    except SoftbanditError as error:
+        raise type(error)(f"{where}: {error}") from error
+    except (TypeError, ValueError, LookupError, ArithmeticError) as error:  # of a setting that Python refused
+        expected, got = f"settings of {cell.policy} and its problem", Description(str(error))
+        raise ArgumentError.of(where, expected, got, "Check their names, types and sizes.") from error
+    return problem
 
 
 def work(spec: Experiment) -> int:

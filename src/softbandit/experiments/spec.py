@@ -38,11 +38,11 @@ import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 from softbandit import validation
 from softbandit.baselines import POLICIES
-from softbandit.errors import ArgumentError, Description, FileError
+from softbandit.errors import ArgumentError, Description, FileError, SoftbanditError
 from softbandit.experiments.tables import METRICS, label
 from softbandit.problems import PROBLEMS
 
@@ -51,6 +51,8 @@ Settings: TypeAlias = Mapping[str, object]  # A TOML table
 REQUIRED = ("title", "problem", "policies", "horizon")
 RESERVED = {"policy", "only", "instance", "trial", "round", "maximiser", "guaranteed", "horizon", "seed", *METRICS}
 MAX_CELLS = 100_000  # a cell is one policy on one instance at one point of the grid
+MAX_TRIALS, MAX_ROUNDS = 10**6, 10**9  # of an experiment; of all trials of a cell, which are in memory together
+LARGEST_WHOLE = 10**20
 TABLES = ("problem", "settings", "policies", "grid", "primary", "figures")
 
 FIGURE_KINDS = {"curves": ["y"], "final": ["x", "y"], "dots": ["y"], "heat": ["y", "rows", "columns"], "times": ["x"]}
@@ -103,17 +105,26 @@ class FigureSpec:
 def load(path: Path, quick: bool = False, trials: int | None = None) -> Experiment:
     """Read and check a specification."""
     try:
-        content = tomllib.loads(path.read_text())
-    except tomllib.TOMLDecodeError as error:
-        raise ArgumentError.of(str(path), "a TOML file", Description(str(error)), "Correct that line.") from None
+        text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise FileError(f"{path}: expected an experiment as a TOML file, got {error}. Check the path.") from None
-    return parse(content, path.stem, quick, trials)
+    try:
+        return parse(tomllib.loads(text), path.stem, quick, trials)
+    except RecursionError:
+        raise ArgumentError.of(str(path), "a TOML file", Description("one nested too deeply"), "Flatten it.") from None
+    except SoftbanditError:
+        raise
+    except ValueError as error:  # also of numbers with thousands of digits
+        raise ArgumentError.of(str(path), "a TOML file", Description(str(error)), "Correct that line.") from None
 
 
 def parse(content: Settings, name: str, quick: bool = False, trials: int | None = None) -> Experiment:
     """Return the experiment that a file's content describes, or raise an error that names the line at fault."""
     where = f"{name}.toml"
+    if not name.isprintable() or name.startswith("."):
+        remedy = "Rename it: results go to a folder of that name."
+        raise ArgumentError.of("file", "a name that does not start with a dot, of printable characters", name, remedy)
+    _check_values(where, content)
     known = [f.name for f in fields(Experiment) if f.name != "name"]
     replacements = _table(where, content.get("quick", {}), "quick")
     for section, names in ((content, [*known, "quick"]), (replacements, known)):
@@ -139,8 +150,13 @@ def _check(where: str, spec: Experiment) -> None:
     for key in ("title", "about"):
         _text(f"{where}, {key}", getattr(spec, key))
     for key in ("horizon", "trials", "instances", "points"):
-        validation.whole(f"{where}, {key}", getattr(spec, key), least=1, most=10**9)
-    validation.whole(f"{where}, seed", spec.seed, least=0)
+        most = MAX_TRIALS if key == "trials" else MAX_ROUNDS
+        validation.whole(f"{where}, {key}", getattr(spec, key), least=1, most=most)
+    validation.whole(f"{where}, seed", spec.seed, least=0, most=2**64 - 1 - MAX_ROUNDS)
+    rounds = spec.horizon * math.ceil(spec.trials / min(spec.instances, spec.trials))
+    if rounds > MAX_ROUNDS:
+        expected, got = f"at most {MAX_ROUNDS:,} rounds of a policy on an instance", Description(f"{rounds:,}")
+        raise ArgumentError.of(where, expected, got, "Use a shorter horizon, or more instances.")
     _one_of(f"{where}, measure", spec.measure, ("scores", "time"))
     _one_of(f"{where}, engine", spec.engine, ("numpy", "jax", "auto"))
     _one_of(f"{where}, [problem] kind", spec.problem.get("kind"), PROBLEMS)
@@ -160,8 +176,19 @@ def _check(where: str, spec: Experiment) -> None:
         read_figure(spec, name)
 
 
+def _check_values(where: str, value: object) -> None:
+    """Refuse what no setting takes: dates and times, and whole numbers that are no float."""
+    parts = value if isinstance(value, list) else value.values() if isinstance(value, Mapping) else ()
+    for part in parts:
+        _check_values(where, part)
+    if not isinstance(value, (str, int, float, list, Mapping)):
+        raise ArgumentError.of(where, "text, numbers or true and false", value, "Write one of them.")
+    if isinstance(value, int) and abs(value) > LARGEST_WHOLE:
+        raise ArgumentError.of(where, f"whole numbers up to {LARGEST_WHOLE:.0e}", value, "Write a smaller one.")
+
+
 def _check_entry(where: str, table: str, key: str, value: object) -> None:
-    """Refuse keys that clash with the columns of the results, and values of TOML that no setting takes."""
+    """Refuse keys that clash with the columns of the results, and lists of lists."""
     if table != "problem" and key in RESERVED:
         remedy = "It is a column of the results, or belongs to one policy: write it under [policies.NAME]."
         raise ArgumentError.of(where, "the name of a setting", key, remedy)
@@ -212,15 +239,27 @@ def read_figure(spec: Experiment, name: str) -> FigureSpec:
             expected = f"{key} for a figure of this kind"
             raise ArgumentError.of(where, expected, Description("none"), f"Write {key} = ....")
     settings = [*spec.grid, "maximiser"]
+    if kind == "times":
+        _check_numeric(f"{where} x", content["x"], spec.grid)
     lists = {"y": METRICS, "panels": settings, "rows": settings, "columns": settings, "policies": spec.policies}
+    names = {key: _names(f"{where} {key}", content.get(key, []), options) for key, options in lists.items()}
+    if both := set(names["rows"]) & set(names["columns"]):
+        raise ArgumentError.of(where, "rows and columns that differ", sorted(both), "Leave it out of one of them.")
     return FigureSpec(
         kind,
         _text(f"{where} title", content.get("title", spec.title)),
         _one_of(f"{where} x", content.get("x", settings[0]), settings),
         _one_of(f"{where} log", content.get("log", "none"), ("none", "x", "y", "xy")),
         bool(content.get("per_round")),
-        **{key: _names(f"{where} {key}", content.get(key, []), options) for key, options in lists.items()},
+        **names,
     )
+
+
+def _check_numeric(where: str, key: object, grid: Mapping[str, list[object]]) -> None:
+    """Refuse an axis of times that is not of positive numbers: it is logarithmic."""
+    values = validation.named(where, key, grid)
+    if not all(type(value) in (int, float) and 0 < cast(float, value) < math.inf for value in values):
+        raise ArgumentError.of(where, "a setting of the grid whose values are numbers above 0", values, "Choose one.")
 
 
 def _table(where: str, value: object, header: str) -> Settings:

@@ -9,7 +9,7 @@ from softbandit.gp.kernels import Linear, Matern, SquaredExponential, Tabular
 from softbandit.gp.learning import learn
 from softbandit.gp.nystrom import Budgeted
 from softbandit.gp.pivot_posterior import PivotPosterior
-from softbandit.gp.pivoted_cholesky import Features, checked_features, features
+from softbandit.gp.pivoted_cholesky import TOLERANCE, Features, checked_features, features, tolerance_for
 from softbandit.gp.point_effects import PointEffects, PointPosterior, Repeats
 from softbandit.gp.prior_samples import FREQUENCIES, Path
 from softbandit.gp.weight_space import ArmPosterior, Posterior

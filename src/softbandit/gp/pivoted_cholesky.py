@@ -15,6 +15,8 @@ from softbandit.errors import ArgumentError, Description, KernelError
 from softbandit.gp.kernel import Kernel, checked_kernel
 
 TOLERANCE = 1e-13  # the largest error of any entry of Phi Phi^T, relative to the largest k(x, x)
+LEAST_TOLERANCE = 2e-15  # below it are the rounding errors of the factorisation itself
+TOLERANCE_PER_LAMBDA = 1e-11  # after t rounds an error of e moves a mean by about e t / lambda
 LARGEST_PHI = 2**30  # bytes
 NEGATIVE = 1e-10  # a residual variance below minus this, relative to the largest k(x, x), is not rounding
 
@@ -49,6 +51,11 @@ def checked_features(value: object) -> Features:
         remedy = "Build it with theory.features(kernel, arms)."
         raise ArgumentError.of("features", "a factorised kernel", value, remedy)
     return value
+
+
+def tolerance_for(regularisation: float) -> float:
+    """Return the tolerance for posteriors with that lambda: 1e-13, and less if it is below 0.01."""
+    return max(LEAST_TOLERANCE, min(TOLERANCE, TOLERANCE_PER_LAMBDA * regularisation))
 
 
 def features(

@@ -12,14 +12,31 @@ for n arms, rank r, b independent trials, and k outputs (reward and costs) that 
 kernel and lambda. Every round costs O(n r + r^2) per trial, and computes
 mu_t and k_t of the paper's equations (mu) and (sigma) up to rounding. If functions are only
 sampled, the posterior of the weights is enough: O(r^2) per update, and one pass over Phi per sample.
+
+Rounding costs mu and U a few units in the last place, but var more: it falls from k(x, x) to about
+lambda / t, and keeps the rounding error of k(x, x), which is t / lambda times larger relative to it. So
+`refreshed` computes var from U now and then.
 """
 
 from typing import NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
-from softbandit.backend import ArmIndex, Floats, OutputsPerArm, PerArm, PerOutput, PerTrial, at_arm, namespace
+from softbandit.backend import (
+    ArmIndex,
+    Floats,
+    OutputsPerArm,
+    PerArm,
+    PerOutput,
+    PerTrial,
+    at_arm,
+    namespace,
+    operations,
+)
 from softbandit.gp.pivoted_cholesky import Features
+
+REFRESH = 2**10  # rounds between those that compute var from U, at least
+REFRESH_SHARE = 16  # ... and this many per feature, which keeps the cost below a sixteenth of that of the rounds
 
 
 class ArmPosterior(NamedTuple):
@@ -73,6 +90,26 @@ def condition(features: Features, regularisation: float, posterior: Kind, arm: A
     k = features.over_arms(q)  # k_{t-1}(., x) / sqrt(d), over all arms
     error = (y - at_arm(posterior.mu, arm)) / root_d
     return ArmPosterior(root, _plus_outer(posterior.mu, error, k), xp.maximum(posterior.var - k * k, 0.0), gain)
+
+
+def refreshed(features: Features, posterior: Kind, t: int) -> Kind:
+    """Return the posterior after round t, with var computed from the root if that is due."""
+    if isinstance(posterior, WeightPosterior) or not features.rank:
+        return posterior
+    due = t % max(REFRESH, REFRESH_SHARE * features.rank) == 0
+    var = operations(posterior.var).branch(due, lambda: _root_variance(features, posterior), lambda: posterior.var)
+    return posterior._replace(var=var)
+
+
+def _root_variance(features: Features, posterior: ArmPosterior) -> PerArm:
+    """Return |U phi(x)|^2 over the arms: one row of U after another, which takes no more memory than var."""
+
+    def add_row(so_far: tuple[int, PerArm]) -> tuple[int, PerArm]:
+        i, total = so_far
+        return i + 1, total + features.over_arms(posterior.root[:, i]) ** 2
+
+    none = 0, namespace(posterior.var).zeros_like(posterior.var)
+    return operations(posterior.var).repeat_while(lambda so_far: so_far[0] < features.rank, add_row, none)[1]
 
 
 def _plus_outer(x: Floats, a: Floats, b: Floats) -> Floats:

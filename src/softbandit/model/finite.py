@@ -17,7 +17,7 @@ from softbandit.backend.shapes import ArmIndex, Floats, Ints, OutputsPerArm, Per
 from softbandit.backend.traced_fields import HostOnly, Traced
 from softbandit.backend.vocabulary import namespace
 from softbandit.errors import ArgumentError
-from softbandit.gp import Features, Kernel, Posterior, features, weight_space
+from softbandit.gp import TOLERANCE, Features, Kernel, Posterior, features, tolerance_for, weight_space
 from softbandit.model.beliefs import ArmBelief
 from softbandit.model.explorations import Exploration
 from softbandit.model.widths import Width, WidthFunction, WidthRule
@@ -110,6 +110,11 @@ class FiniteModel:
             for g, state in zip(self.groups, posterior, strict=True)
         )
 
+    def refreshed(self, posterior: Posteriors, t: int) -> Posteriors:
+        """Return the posteriors after round t = 1, 2, ..., without the rounding errors that have grown over rounds."""
+        pairs = zip(self.groups, posterior, strict=True)
+        return tuple(weight_space.refreshed(group.features, state, t) for group, state in pairs)
+
     def confidence(self, posterior: Posteriors, t: int) -> tuple[OutputsPerArm, OutputsPerArm]:
         """Return mu and beta_t sigma of every output over the arms."""
         xp = namespace(posterior[0].root)
@@ -181,7 +186,8 @@ def finite_model(
     """Group the outputs by what they share (unless that is forbidden), and factorise each kernel once."""
     numbers = group_equal([output[:2] for output in outputs]) if shared else [[i] for i in range(len(outputs))]
     kernels = group_equal([output.kernel for output in outputs])
-    phis = _factorise([outputs[same[0]].kernel for same in kernels], arms, factors)
+    lambdas = [min(outputs[i].regularisation for i in same) for same in kernels]
+    phis = _factorise([outputs[same[0]].kernel for same in kernels], lambdas, arms, factors)
     features_of = {i: phi for same, phi in zip(kernels, phis, strict=True) for i in same}
     groups, parts = [], []
     for i, same in enumerate(numbers):
@@ -197,16 +203,24 @@ def finite_model(
     return FiniteModel(groups, assign_draws(parts, width), np.argsort(np.concatenate(numbers)), phis, noise)
 
 
-def _factorise(kernels: list[Kernel], arms: Floats, given: Factors) -> list[Features]:
-    """Return the kernels' features: given, or computed, with given pivots or without."""
+def _factorise(kernels: list[Kernel], lambdas: list[float], arms: Floats, given: Factors) -> list[Features]:
+    """Return the kernels' features, accurate enough for the least lambda of each: given, or computed.
+
+    Given pivots are used as they are, since a saved posterior is in their basis. So are given features that are coarser
+    than any lambda makes them, since somebody wanted them so.
+    """
     factors = [None] * len(kernels) if given is None else given
     if not isinstance(factors, Sequence) or len(factors) != len(kernels):
         remedy = "Leave it out, or take it from another policy's model."
         raise ArgumentError.of("factors", f"one per kernel, {len(kernels)} in all", given, remedy)
-    return [
-        factor if isinstance(factor, Features) else features(kernel, arms, pivots=factor)
-        for kernel, factor in zip(kernels, factors, strict=True)
-    ]
+    return [_features(*each, arms) for each in zip(kernels, lambdas, factors, strict=True)]
+
+
+def _features(kernel: Kernel, lam: float, given: Features | Sequence[int] | None, arms: Floats) -> Features:
+    if isinstance(given, Features):
+        too_coarse = tolerance_for(lam) < given.residual / (given.diag.max() or 1.0) <= TOLERANCE
+        return features(kernel, arms, tolerance_for(lam)) if too_coarse else given
+    return features(kernel, arms, tolerance_for(lam), pivots=given)
 
 
 def assign_draws(parts: Iterable[Part], width: WidthRule) -> list[Block]:

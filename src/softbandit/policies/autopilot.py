@@ -22,11 +22,11 @@ from numpy.typing import ArrayLike
 from softbandit import validation
 from softbandit.backend import ArmMask, DrawCount, Draws, Floats, Ints, PerCost, PerTrial
 from softbandit.domains import FINITE_LIMIT, Domain, Space
-from softbandit.errors import ArgumentError, Description, FeedbackError
+from softbandit.errors import ArgumentError, Description
 from softbandit.gp import Kernel, Matern, PivotPosterior, PointEffects, PointPosterior, Repeats, learn
 from softbandit.policies.autopilot_remarks import remarks
 from softbandit.policies.autopilot_words import learned_lines
-from softbandit.policies.base import MOST_CONSTRAINTS, About, Choice, State, Steps
+from softbandit.policies.base import MOST_CONSTRAINTS, About, Choice, State, Steps, check_size, without_tiny
 from softbandit.policies.output_units import Units
 from softbandit.policies.prices import Prices, limit_prices
 
@@ -38,7 +38,6 @@ RADII = (0.1, 0.03, 0.01)  # of these, relative to the domain's width
 PRICE_GAIN = 2.0  # of the debt
 REPAYMENT = 4.0  # the highest price of repaying a debt, as a multiple of the limit's own price (or of u / 4)
 APART = 24  # points far apart, which decide on the transform of an output
-LARGEST = 1e150  # observation: squares of larger ones overflow
 PATIENCE = 100  # rounds left for which an arm that may be better by 1.2 standard deviations is worth a try
 
 
@@ -351,10 +350,8 @@ class Autopilot(Steps):
 
     def update(self, state: State, choice: Choice, reward: PerTrial, cost: PerCost) -> State:
         Y = np.concatenate([reward[:, None], cost], axis=1)
-        if np.abs(Y).max() > LARGEST:
-            got = Description(f"{np.abs(Y).max():.3g}")
-            raise FeedbackError.of("reward, cost", f"numbers of at most {LARGEST:g}", got, "Check the units.")
-        per_trial = zip(state.posterior, choice.arm, Y, strict=True)
+        check_size(Y)
+        per_trial = zip(state.posterior, choice.arm, without_tiny(Y), strict=True)
         return self._state(state.round + 1, (k.observe(*self._as_point(arm), y) for k, arm, y in per_trial))
 
     def _state(self, round: int, knowledge: Iterable[Knowledge]) -> State:

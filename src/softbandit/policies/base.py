@@ -29,7 +29,7 @@ from softbandit.backend.ties import best_arm
 from softbandit.backend.traced_fields import HostOnly, Traced
 from softbandit.backend.vocabulary import at_arm, namespace, restrict
 from softbandit.domains import FINITE_LIMIT, Domain, Space
-from softbandit.errors import ArgumentError, Description, SoftbanditError
+from softbandit.errors import ArgumentError, Description, FeedbackError, SoftbanditError
 from softbandit.model import FiniteModel, ModelSettings, build_model, norm_bounds
 from softbandit.policies.dual import slater_margin
 
@@ -37,6 +37,23 @@ if TYPE_CHECKING:
     from softbandit.theory.policy_ledger import Guarantees, Truth
 
 MOST_CONSTRAINTS = 1000  # a posterior each
+
+
+LARGEST = 1e150  # observation: squares of larger ones overflow
+SMALLEST = 1e-100
+
+
+def check_size(observed: Floats, largest: float = LARGEST) -> None:
+    """Refuse observations that no policy can go on from."""
+    worst = np.abs(observed).max()
+    if worst > largest:
+        expected, got = f"numbers of at most {largest:g}", Description(f"{worst:.3g}")
+        raise FeedbackError.of("reward, cost", expected, got, "Check the units.")
+
+
+def without_tiny(observed: Floats) -> Floats:
+    """Return observations with zero for those so small that a price per unit of them would overflow."""
+    return np.where(np.abs(observed) < SMALLEST, 0.0, observed)
 
 
 class About(NamedTuple):
@@ -240,7 +257,7 @@ class StepPolicy(ModelSettings, Steps):
         """Condition the posteriors on an observation (Algorithm 1, line 8)."""
         y = namespace(state.dual).concat([reward[:, None], cost], axis=1)
         posterior: tuple[Any, ...] = self.model.condition(state.posterior, choice.arm, y)
-        return posterior
+        return posterior if self.continuous else self.model.refreshed(posterior, state.round + 1)
 
     def _best(self, z: PerArm, draws: Draws, scale: Callable[[ArmIndex], PerTrial] | None = None) -> ArmIndex:
         """Return an arm that maximises z, with ties broken as the settings say; see `best_arm`."""
@@ -253,7 +270,7 @@ class StepPolicy(ModelSettings, Steps):
     # -- For an agent. --
 
     def usable(self, state: State) -> bool:
-        return bool(self.model.usable(state.posterior))
+        return bool(self.model.usable(state.posterior) and np.isfinite(state.dual).all())
 
     def moments(self, state: State, points: Floats | None) -> tuple[Floats, Floats]:
         if points is None:

@@ -17,12 +17,13 @@ from softbandit.domains import Domain
 from softbandit.errors import ArgumentError
 from softbandit.gp import Anchored, Exact, Fit, Kernel, Scaled, checked_kernel, fit
 from softbandit.model import Exploration, probes
-from softbandit.policies.base import MOST_CONSTRAINTS, About, Choice, State, Steps
+from softbandit.policies.base import MOST_CONSTRAINTS, About, Choice, State, Steps, check_size, without_tiny
 from softbandit.policies.ckb import CKB
 from softbandit.policies.dual import slater_margin
 
 MOST_ROUNDS = 400  # used to fit hyperparameters, evenly spaced: more take minutes and add little
 LEAST_LAMBDA = 1e-6
+LARGEST = 1e100  # observation: beyond it prices, which are ratios of scales, overflow
 LEAST_SLATER = 0.05  # in units of a cost's scale, if the data show less
 
 
@@ -247,11 +248,14 @@ class Practical(Steps):
         per_trial = zip(state.posterior, state.dual, choice.cost_estimate, strict=True)
         dual = np.array([_next_dual(known, dual, g) for known, dual, g in per_trial]).reshape(state.dual.shape)
         Y = np.concatenate([reward[:, None], cost], axis=1)
+        check_size(Y, LARGEST)
+        Y = without_tiny(Y)
         observed = tuple(known.observe(x, y) for known, x, y in zip(state.posterior, choice.arm, Y, strict=True))
         return State(state.round + 1, dual, observed)
 
     def usable(self, state: State) -> bool:
-        return all(np.isfinite(p.coefficients).all() for known in state.posterior for p in known.posterior)
+        finite = all(np.isfinite(p.coefficients).all() for known in state.posterior for p in known.posterior)
+        return bool(finite and np.isfinite(state.dual).all())
 
     def moments(self, state: State, points: Floats | None) -> tuple[Floats, Floats]:
         known: Knowledge = state.posterior[0]

@@ -31,10 +31,16 @@ def limit_prices(f: Floats, g: Floats, contexts: Ints | None = None) -> Prices:
     m = len(g)
     if not m:
         return Prices(np.zeros(0), True, np.zeros(0))
-    scales = np.array([float(np.ptp(row)) or 1.0 for row in (f, *g)])
+    scales = np.array([_spread(row) for row in (f, *g)])
     h = np.stack([f - f.mean(), *g]) / scales[:, None]  # a constant changes no price, but would cost digits
     phi, violation = (_one_price if m == 1 else _several_prices)(h, contexts)
     return Prices(phi * scales[0] / scales[1:], not violation.any(), violation * scales[1:])
+
+
+def _spread(values: Floats) -> float:
+    """Return the range of the values; if they differ by rounding alone, their size."""
+    spread, size = float(np.ptp(values)), float(np.abs(values).max())
+    return spread if spread > 1e-12 * size else size or 1.0
 
 
 def _one_price(h: Floats, contexts: Ints | None) -> tuple[Floats, Floats]:

@@ -70,7 +70,7 @@ def simulate(
     options = Options(validation.whole("seed", seed, least=0, most=2**64 - 1), columns, draws, precision)
     check_options(engine, options)
     T, step = round_count(policy, rounds), policy.stage(0).policy
-    _check_fit(policy, problem, engine)
+    check_fit(policy, problem, engine)
     engine = choose_engine(engine, step, problem, len(numbers), T)
     record = Record(len(numbers), T, options.keep, policy, problem)
     blocks = blocks_of_trials(engine, step, numbers)
@@ -109,7 +109,7 @@ def round_count(policy: Policy, rounds: int | None) -> int:
     return validation.whole("rounds", policy.horizon if rounds is None else rounds, least=1, most=2**53)
 
 
-def _check_fit(policy: Policy, problem: AnyProblem, engine: str) -> None:
+def check_fit(policy: Policy, problem: AnyProblem, engine: str) -> None:
     """Refuse a policy that was not built for the problem."""
     if isinstance(problem, SpaceProblem) or policy.continuous:
         _check_space(policy, problem)

@@ -73,8 +73,11 @@ def _best_pair(f: Floats, g: Floats, best: int | None) -> Floats:
     """
     if best is None:
         raise _infeasible()
+    f, g = _near_one(f), _near_one(g)  # differences of huge numbers overflow
     feasible, i, j = g <= 0, best, -1
-    while (f[~feasible] > f[best]).any():
+    if not (f[~feasible] > f[best]).any():
+        return single_arm(len(f), best)
+    for _ in range(len(f)):  # rounding may make lines take turns
         with np.errstate(divide="ignore", invalid="ignore"):
             up = int(np.where(feasible, -np.inf, (f - f[i]) / (g - g[i])).argmax())
             back = int(np.where(feasible, (f[up] - f) / (g[up] - g), np.inf).argmin())
@@ -180,6 +183,11 @@ def _mixture(x: Floats) -> Floats:
 def single_arm(n: int, arm: int) -> Floats:
     """Return the mixture with all weight on one arm."""
     return np.asarray(np.eye(1, n, arm)[0])
+
+
+def _near_one(values: Floats) -> Floats:
+    """Return the values times a power of two, which changes no digit, with the largest between 1/2 and 1."""
+    return np.asarray(np.ldexp(values, -np.frexp(np.abs(values).max(initial=0.0))[1]))
 
 
 def _magnitude(values: Floats, axis: int | None = None) -> Floats:

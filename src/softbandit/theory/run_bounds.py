@@ -35,7 +35,7 @@ def arm_bounds(step: StepPolicy, run: Run, alpha: float) -> Iterator[Bounds]:
     upper = step.bounds * model.std(posterior)
     lower = -upper
     for t in range(run.arms.shape[1]):
-        posterior = model.condition(posterior, run.arms[:, t], run.observed[:, t])
+        posterior = model.refreshed(model.condition(posterior, run.arms[:, t], run.observed[:, t]), t + 1)
         mean, half = model.confidence(posterior, t + 1)
         lower, upper = np.maximum(lower, mean - half), np.minimum(upper, mean + half)
         yield Bounds(lower, upper)
