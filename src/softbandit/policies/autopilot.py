@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike
 from softbandit import validation
 from softbandit.backend import ArmMask, DrawCount, Draws, Floats, Ints, PerCost, PerTrial
 from softbandit.domains import FINITE_LIMIT, Domain, Space
-from softbandit.errors import ArgumentError, Description
+from softbandit.errors import ArgumentError
 from softbandit.gp import Kernel, Matern, PivotPosterior, PointEffects, PointPosterior, Repeats, learn
 from softbandit.policies.autopilot_remarks import remarks
 from softbandit.policies.autopilot_words import learned_lines
