@@ -130,13 +130,13 @@ HOSTILE = {
     "constants and subnormal costs": np.tile([1.0, 5e-324, -5e-324], (ROUNDS, 1)),
     "subnormal": 5e-324 * np.sign(_x),
     "beyond the largest accepted": 1e300 * _x,
-    "signs that flip near the largest accepted": np.where(_t % 2, 1e150, -1e150) * np.ones(3),
-    "1e155 early": np.where(_t == 2, 1e155, _x),
-    "1e99 early": np.where(_t == 2, 1e99, _x),
-    "small rewards and large costs": _x * [1e-200, 1e140, 1e90],
-    "large rewards and small costs": _x * [1e140, 1e-200, 1e-300],
+    "signs that flip near the largest accepted": np.where(_t % 2, 1e40, -1e40) * np.ones(3),
+    "1e45 early": np.where(_t == 2, 1e45, _x),
+    "1e39 early": np.where(_t == 2, 1e39, _x),
+    "small rewards and large costs": _x * [1e-200, 1e38, 1e20],
+    "large rewards and small costs": _x * [1e38, 1e-200, 1e-300],
     "all sizes": np.sign(_x) * 10.0 ** np.random.default_rng(1).uniform(-320, 308, (ROUNDS, 3)),
-    "small and then large": _x * np.where(_t < 5, 1e-99, 1e99),
+    "small and then large": _x * np.where(_t < 5, 1e-99, 1e39),
 }
 PRACTICAL = sb.Practical(sb.Box([0, 0], [1, 1]), sb.Matern(1.0), horizon=60, initial=4)
 ALL_POLICIES = {**examples_of.POLICIES, "Practical": PRACTICAL}
@@ -179,7 +179,7 @@ def test_no_accepted_observation_makes_a_later_call_fail(policy, case, tmp_path)
         assert np.isfinite(agent.dual).all()
     points = [[0.5, 0.5]] if policy.continuous else None
     assert np.isfinite([agent.posterior.mean(points), agent.posterior.std(points)]).all()
-    certificate = agent.certificate(cost_range=(-1e155, 1e155) if policy.constraints else None)
+    certificate = agent.certificate(cost_range=(-1e45, 1e45) if policy.constraints else None)
     assert all(map(str, (agent, repr(agent), agent.recommend(), certificate)))
     agent.save(tmp_path / "run.npz")
     before, after = asked(agent), asked(sb.Agent.load(tmp_path / "run.npz"))

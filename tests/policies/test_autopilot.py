@@ -66,7 +66,7 @@ def test_it_runs_on_any_domain_with_any_number_of_limits(domain, m, horizon):
         assert all(decision.values.keys() == names for decision in decisions)
 
 
-@pytest.mark.parametrize("units", [np.array([1024.0, 2.0**-10]), np.array([2.0**-300, 2.0**300])])
+@pytest.mark.parametrize("units", [np.array([1024.0, 2.0**-10]), np.array([2.0**-120, 2.0**120])])
 def test_decisions_do_not_depend_on_units_that_are_exact(units):
     """Powers of two change no rounding: estimates and prices are the same to the bit, in the other units."""
     for domain in (ARMS, BOX):
@@ -230,9 +230,9 @@ HOSTILE = {
     "all but one equal": lambda t, z: (float(t == 5), -float(t == 6)),
     "subnormal": lambda t, z: (5e-324 * int(9 * z[0]), 5e-324 * int(9 * z[1])),
     "tiny": lambda t, z: (1e-200 * z[0], 1e-200 * z[1]),
-    "huge": lambda t, z: (1e149 * z[0], 1e149 * z[1]),
-    "one huge value early": lambda t, z: (1e149 if t == 1 else z[0], 1e149 if t == 2 else z[1]),
-    "one huge value late": lambda t, z: (-1e149 if t == 15 else z[0], -1e149 if t == 17 else z[1]),
+    "huge": lambda t, z: (1e39 * z[0], 1e39 * z[1]),
+    "one huge value early": lambda t, z: (1e39 if t == 1 else z[0], 1e39 if t == 2 else z[1]),
+    "one huge value late": lambda t, z: (-1e39 if t == 15 else z[0], -1e39 if t == 17 else z[1]),
     "far from zero": lambda t, z: (1e9 + 1e-6 * z[0], 1e9 + 1e-6 * z[1]),
     "heavy tails": lambda t, z: (math.tan(1.57 * math.tanh(z[0])) ** 3, math.tan(1.57 * math.tanh(z[1])) ** 3),
     "forty orders of magnitude": lambda t, z: (math.exp(20 * z[0]), -math.exp(20 * z[1])),
@@ -261,7 +261,7 @@ def test_numbers_whose_squares_overflow_are_refused_and_change_nothing(value, ro
     agent, _ = play(sb.Autopilot(ARMS), rounds)
     before, decision = agent.ask(), agent.ask()
     for feedback in ((value, 0.0), (0.0, value)):
-        with pytest.raises(sb.FeedbackError, match="reward, cost: expected numbers of at most 1e\\+150"):
+        with pytest.raises(sb.FeedbackError, match="reward, cost: expected numbers of at most 1e\\+40"):
             agent.tell(decision, *feedback)
     assert agent.round == rounds
     assert agent.ask().arm == before.arm

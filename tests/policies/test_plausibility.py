@@ -46,13 +46,13 @@ def test_every_observation_beyond_belief_is_reported_and_can_be_forgotten():
         agent.tell(agent.ask(), 0.1, 0.1)
     mean, decisions = agent.posterior.mean(), [agent.ask(), agent.ask()]
     for decision in decisions:
-        with pytest.warns(sb.PolicyWarning, match=r"reward: expected .*, got 1e\+308"):
-            agent.tell(decision, 1e308, 0.1)
-    assert np.abs(agent.posterior.mean()).max() > 1e300
+        with pytest.warns(sb.PolicyWarning, match=r"reward: expected .*, got 1e\+39"):
+            agent.tell(decision, 1e39, 0.1)
+    assert np.abs(agent.posterior.mean()).max() > 1e37
     for decision in decisions:
         agent.forget(decision)
     np.testing.assert_array_equal(agent.posterior.mean(), mean)
 
 
 def test_policies_that_learn_bounds_and_noise_are_not_surprised():
-    assert said(sb.Autopilot(np.eye(3)), [1e100, -1e100]) == []
+    assert said(sb.Autopilot(np.eye(3)), [1e40, -1e40]) == []

@@ -39,15 +39,15 @@ if TYPE_CHECKING:
 MOST_CONSTRAINTS = 1000  # a posterior each
 
 
-LARGEST = 1e150  # observation: squares of larger ones overflow
+LARGEST = 1e40  # observation: what is computed from it stays well below the largest setting, 1e50
 SMALLEST = 1e-100
 
 
-def check_size(observed: Floats, largest: float = LARGEST) -> None:
+def check_size(observed: Floats) -> None:
     """Refuse observations that no policy can go on from."""
     worst = np.abs(observed).max()
-    if worst > largest:
-        expected, got = f"numbers of at most {largest:g}", Description(f"{worst:.3g}")
+    if worst > LARGEST:
+        expected, got = f"numbers of at most {LARGEST:g}", Description(f"{worst:.3g}")
         raise FeedbackError.of("reward, cost", expected, got, "Check the units.")
 
 

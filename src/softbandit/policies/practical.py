@@ -23,7 +23,6 @@ from softbandit.policies.dual import slater_margin
 
 MOST_ROUNDS = 400  # used to fit hyperparameters, evenly spaced: more take minutes and add little
 LEAST_LAMBDA = 1e-6
-LARGEST = 1e100  # observation: beyond it prices, which are ratios of scales, overflow
 LEAST_SLATER = 0.05  # in units of a cost's scale, if the data show less
 
 
@@ -248,7 +247,7 @@ class Practical(Steps):
         per_trial = zip(state.posterior, state.dual, choice.cost_estimate, strict=True)
         dual = np.array([_next_dual(known, dual, g) for known, dual, g in per_trial]).reshape(state.dual.shape)
         Y = np.concatenate([reward[:, None], cost], axis=1)
-        check_size(Y, LARGEST)
+        check_size(Y)
         Y = without_tiny(Y)
         observed = tuple(known.observe(x, y) for known, x, y in zip(state.posterior, choice.arm, Y, strict=True))
         return State(state.round + 1, dual, observed)

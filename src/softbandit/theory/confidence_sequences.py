@@ -53,9 +53,9 @@ def bernstein_radius(observed: Floats, low: float, high: float, alpha: float) ->
     """
     alpha = validation.share("alpha", alpha, PROBABILITY)
     low, high = validation.number("low", low), validation.number("high", high)
-    if not validation.LEAST <= high - low <= validation.LARGEST:
+    if not 0 < high - low < math.inf:
         raise ArgumentError.of("low, high", "low < high", (low, high), "Pass the range of the observations.")
-    x = (validation.points("observed", observed) - low) / (high - low)
+    x = (validation.array("observed", observed) - low) / (high - low)
     before = np.arange(1, x.shape[1] + 1)  # one more than the rounds before
     prediction = (0.5 + np.cumsum(x, axis=1) - x) / before
     V = np.cumsum((x - prediction) ** 2, axis=1)
