@@ -21,6 +21,7 @@ import softbandit as sb
 from softbandit.domains import Domain
 
 SPREAD_POINTS = 4096  # of a space
+FIRST = 4  # rounds that nobody can choose well
 STUCK = 0.95  # of the last half on one arm
 WRONG = 0.1  # s_f per round: an arm that costs more than this is a wrong one to stay on
 
@@ -113,6 +114,13 @@ def measures(problem, known, played):
 def floor(known, rounds):
     """Return max(lambda*, u) noise_g sqrt(T) in units of s_f: the value of a total cost that nobody can tell from 0."""
     return (np.maximum(known.prices, known.rates) * known.noise[1:]).max() * np.sqrt(rounds) / known.spreads[0]
+
+
+def repayable(problem, known, rounds):
+    """Return whether FIRST rounds of average cost can be repaid: the limits are then kept by the safest mixture."""
+    tolerance = 3 * known.noise[1:] * np.sqrt(rounds)
+    owed = FIRST * spread_values(problem)[:, 1:].mean(axis=0) - tolerance
+    return bool(sb.theory.largest_margin(problem.costs + owed / (rounds - FIRST)).margin >= 0)
 
 
 def favourite(problem, known, played):
