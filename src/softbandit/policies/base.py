@@ -43,11 +43,11 @@ LARGEST = 1e150  # observation: squares of larger ones overflow
 SMALLEST = 1e-100
 
 
-def check_size(observed: Floats, largest: float = LARGEST) -> None:
+def check_size(observed: Floats) -> None:
     """Refuse observations that no policy can go on from."""
     worst = np.abs(observed).max()
-    if worst > largest:
-        expected, got = f"numbers of at most {largest:g}", Description(f"{worst:.3g}")
+    if worst > LARGEST:
+        expected, got = f"numbers of at most {LARGEST:g}", Description(f"{worst:.3g}")
         raise FeedbackError.of("reward, cost", expected, got, "Check the units.")
 
 
