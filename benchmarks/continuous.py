@@ -161,7 +161,7 @@ def problems(arguments):
     regret: T times the best feasible point's reward, minus the rewards; violation: sum_i [sum_t g_i]_+; best: the
     optimum minus the reward at the best feasible point played.
     """
-    print(f"T = {arguments.rounds}, {arguments.seeds} seeds, the same Matern kernel for all but Practical and SCBO")
+    print(f"T = {arguments.rounds}, {arguments.seeds} seeds, the same Matern kernel for all but Autopilot and SCBO")
     print("CKB: 0.1 of the theory's width; calibrated: CKB-UCB with lambda = R^2 and width 2; *: lowest")
     with ProcessPoolExecutor(arguments.jobs, mp_context=get_context("spawn")) as pool:
         for name in sb.problems.STANDARD:

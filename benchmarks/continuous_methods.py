@@ -13,9 +13,8 @@ def ckb(problem, rounds, seed, **settings):
     return sb.simulate(policy, problem, trials=[seed], engine="numpy").arms[0]
 
 
-def practical(problem, rounds, seed):
-    kernel = sb.Matern([1.0] * problem.arms.dimension)
-    policy = sb.Practical(problem.arms, kernel, horizon=rounds, constraints=problem.constraints)
+def autopilot(problem, rounds, seed):
+    policy = sb.Autopilot(problem.arms, constraints=problem.constraints, horizon=rounds)
     return sb.simulate(policy, problem, trials=[seed], engine="numpy").arms[0]
 
 
@@ -78,7 +77,7 @@ RUNS = {
     "CKB-UCB": ckb,
     "calibrated": lambda *run: ckb(*run, regularisation=run[0].noise ** 2, width=2.0, width_scale=1.0),
     "CKB-TS": lambda *run: ckb(*run, explore="ts"),
-    "Practical": practical,
+    "Autopilot": autopilot,
     "CEI": constrained_ei,
     "SCBO": scbo,
 }

@@ -19,7 +19,7 @@ from softbandit.backend import drop_single
 from softbandit.baselines import make
 from softbandit.domains import Domain
 
-FOR_ARMS, FOR_SPACES, FOR_ALL = ("arms",), ("space",), ("arms", "space")
+FOR_ARMS, FOR_ALL = ("arms",), ("arms", "space")
 LEAST_SLATER = 1e-3  # in units of the costs
 
 
@@ -144,12 +144,6 @@ def autopilot(problem, rounds, seed):
     return Policy(policy, seed, own_units(problem))
 
 
-def practical(problem, rounds, seed):
-    kernel = sb.Matern([1.0] * problem.arms.dimension)
-    policy = sb.Practical(problem.arms, kernel, horizon=rounds, constraints=problem.constraints)
-    return Policy(policy, seed, own_units(problem))
-
-
 # -- Plain methods. --
 
 
@@ -242,7 +236,6 @@ METHODS = {
     "ckb": Method(package("ckb-rand", **TIGHT, dual_feedback="measured"), FOR_ALL, contexts=True),
     "ckb-ucb": Method(package("ckb-ucb", **TIGHT, dual_feedback="measured"), FOR_ALL, contexts=True),
     "ckb-old": Method(old_guide, FOR_ALL, contexts=True),
-    "practical": Method(practical, FOR_SPACES),
     "pdcbo": Method(package("pdcbo", **TIGHT), contexts=True),
     "rpol": Method(package("rpol", **TIGHT), contexts=True),
     "pobo": Method(package("pobo", **TIGHT), contexts=True),

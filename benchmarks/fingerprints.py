@@ -98,7 +98,7 @@ def space_rows():
         policies = {explore: sb.CKB(**settings, explore=explore) for explore in ("ucb", "ts", "rand", "greedy")}
         policies["budget"] = sb.CKB(**settings, budget=8)
         policies["other cost kernel"] = sb.CKB(**settings, cost_kernel=0.5 * sb.Matern(0.5) + 0.5 * sb.Matern(1.0))
-        policies["practical"] = sb.Practical(problem.arms, problem.kernel, horizon=30, constraints=problem.constraints)
+        policies["autopilot"] = sb.Autopilot(problem.arms, constraints=problem.constraints, horizon=30)
         for name, policy in policies.items():
             yield f"{problem_name} | {name} | numpy", run(policy, problem, "numpy")
 

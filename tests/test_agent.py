@@ -317,10 +317,10 @@ def test_an_agent_without_rounds_has_no_certificate_and_no_recommendation():
 
 
 def test_a_policy_without_norm_bounds_is_certified_from_the_range_of_its_costs_alone():
-    agent = sb.Agent(sb.Practical(sb.Box(0, 1), sb.SquaredExponential(0.3), horizon=20))
+    agent = sb.Agent(sb.Autopilot(sb.Box(0, 1), horizon=20))
     for t in range(10):
         agent.tell(agent.ask(), 0.1 * t, 0.2)
-    with pytest.raises(sb.ArgumentError, match="Practical does not know the noise: pass the range"):
+    with pytest.raises(sb.ArgumentError, match="Autopilot does not know the noise: pass the range"):
         agent.certificate()
     report = agent.certificate(cost_range=(0, 1))
     assert report.regret == math.inf

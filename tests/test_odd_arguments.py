@@ -15,6 +15,7 @@ def test_discovery_finds_functions_and_classes_of_every_public_module():
     assert len(discovered()) > 100
 
 
+@pytest.mark.filterwarnings("ignore:Practical is deprecated:DeprecationWarning")
 @pytest.mark.parametrize("point", entry_points(), ids=lambda point: point.name)
 def test_the_arguments_that_are_varied_are_valid(point):
     try:

@@ -328,8 +328,9 @@ class Agent:
             agent = cls(stored if policy is None else policy, header.seed)
             agent._restore(header, arrays)
         except agent_file.Outdated as error:
+            got, remedy = error.args
             expected = "a policy whose rule is the same today"
-            raise FileError.of(str(path), expected, Description(str(error)), "Start a new agent.") from None
+            raise FileError.of(str(path), expected, Description(got), remedy) from None
         except Exception as error:  # whatever a damaged file leads to
             if policy is not None:
                 raise FileError(f"{path} does not fit the policy given: {error}. Build it as it was.") from error

@@ -23,7 +23,7 @@ from softbandit.domains import Domain, parameters, spaces
 from softbandit.errors import Description, FileError
 from softbandit.gp import kernel, kernels
 from softbandit.model import explorations
-from softbandit.policies import Autopilot, State, StepPolicy, Steps, autopilot, ckb, doubling, practical
+from softbandit.policies import Autopilot, State, StepPolicy, Steps, autopilot, ckb, doubling
 
 FORMAT, VERSION = "softbandit agent", 4
 READABLE = (2, 3, 4)  # 2 has no record of the rounds; 3 has one without estimates and tickets; both have no checksum
@@ -31,7 +31,7 @@ JSON_BYTES = 32  # of Python objects, at most, for each byte of a header
 
 CLASSES: dict[str, Callable[..., object]] = {
     name: value
-    for module in (kernel, kernels, explorations, parameters, spaces, ckb, doubling, practical, autopilot, baselines)
+    for module in (kernel, kernels, explorations, parameters, spaces, ckb, doubling, autopilot, baselines)
     for name, value in vars(module).items()
     if isinstance(value, type) and is_dataclass(value) and value.__module__.startswith(module.__name__)
 }
@@ -67,7 +67,7 @@ class NotStorable(Exception):
 
 
 class Outdated(Exception):
-    """A policy whose rule has changed since, so that its state means nothing to the present one."""
+    """A policy whose rule was changed or removed, so that its state means nothing now; and what to do."""
 
 
 def encode(value: object, arrays: Arrays) -> object:
@@ -105,7 +105,9 @@ def decode(value: Any, arrays: Arrays) -> Any:
         return arrays[value["array"]]
     name, settings = value["class"], {key: decode(item, arrays) for key, item in value["settings"].items()}
     if name == "POBO" and "hard" not in settings:
-        raise Outdated("POBO without hard and soft constraints")
+        raise Outdated("POBO without hard and soft constraints", "Start a new agent.")
+    if name == "Practical":
+        raise Outdated("Practical, whose rule was removed", "Start a new agent, with sb.Autopilot(space, horizon=...).")
     kind = CLASSES[name]
     if isinstance(kind, type) and issubclass(kind, StepPolicy):
         # The file's pivots: another machine may choose others, and the rank must not exceed that of the state.

@@ -74,7 +74,7 @@ def estimate(policy: object, arrays: Arrays) -> Size:
 def _learned(classes: set[str], n: int, m: int, arrays: Arrays) -> Size:
     """Return what it takes to build the posteriors of a policy that stores its data in place of them."""
     t = max((len(x) for name, x in arrays.items() if name.startswith("state") and x.ndim == 2), default=0)
-    if not classes & {"Autopilot", "Practical"}:
+    if "Autopilot" not in classes:
         return Size(0.0, 0.0)
     points = n if n <= FINITE_LIMIT else max(t, FINITE_LIMIT)
     rank = min(t, points)

@@ -162,7 +162,7 @@ def vector(what: str, value: object, count: int | None = None) -> Floats:
     return result
 
 
-def points(what: str, value: object, largest: float = LARGEST) -> Floats:
+def matrix(what: str, value: object) -> Floats:
     """Return a non-empty matrix of finite numbers, one row per point, as a read-only copy."""
     result = array(what, value, "a matrix of real numbers", "Pass one row per point.")
     if result.ndim != 2:
@@ -171,10 +171,16 @@ def points(what: str, value: object, largest: float = LARGEST) -> Floats:
     if result.size == 0:
         got = Description(f"shape {result.shape}")
         raise ArgumentError.of(what, "at least one row and column", got, "Pass one row per point.")
-    if np.abs(result).max() > largest:
-        got = Description(f"{np.abs(result).max():g}")
-        raise ArgumentError.of(what, f"numbers up to {largest:g}", got, "Choose other units.")
     result.flags.writeable = False
+    return result
+
+
+def points(what: str, value: object) -> Floats:
+    """Return such a matrix of numbers whose squares and products are finite."""
+    result = matrix(what, value)
+    if np.abs(result).max() > LARGEST:
+        got = Description(f"{np.abs(result).max():g}")
+        raise ArgumentError.of(what, f"numbers up to {LARGEST:g}", got, "Choose other units.")
     return result
 
 

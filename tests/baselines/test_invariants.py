@@ -34,22 +34,22 @@ SAFE |= {"SGP-UCB": (SGPUCB, {"initial_rounds": 10})}
 
 @pytest.fixture(scope="module")
 def problems_with_a_safe_arm():
-    """200 problems with one or two constraints, each with an arm that meets them all."""
+    """50 problems with one or two constraints, each with an arm that meets them all."""
     drawn = (sb.problems.rkhs(arms=20, seed=seed, noise=0.3, constraints=1 + seed % 2) for seed in itertools.count())
-    return list(itertools.islice((p for p in drawn if (p.costs <= 0).all(axis=1).any()), 200))
+    return list(itertools.islice((p for p in drawn if (p.costs <= 0).all(axis=1).any()), 50))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("kind", "settings"), SAFE.values(), ids=SAFE)
 def test_safe_methods_with_correct_constants_rarely_violate(kind, settings, problems_with_a_safe_arm):
-    """A constraint is violated in at most a share alpha = 0.1 of the trials, one per problem."""
+    """A constraint is violated in at most a share alpha = 0.1 of 200 trials, four per problem."""
     violated, moved = [], []
     for problem in problems_with_a_safe_arm:
         safe = examples_of.safest(problem)
         policy = kind(**problem.settings(), horizon=40, safe=safe, **settings)
-        trace = sb.simulate(policy, problem)
-        violated.append(bool(sb.score(trace, problem).violated_rounds[0, -1]))
-        moved.append(bool((trace.arms != safe).any()))
+        trace = sb.simulate(policy, problem, trials=4, engine="numpy")
+        violated += (sb.score(trace, problem).violated_rounds[:, -1] > 0).tolist()
+        moved += (trace.arms != safe).any(axis=1).tolist()
     assert np.mean(violated) <= 0.1
     assert sum(moved) >= 50  # so the share is not of trials that stay at the seed
 

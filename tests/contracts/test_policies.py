@@ -13,7 +13,6 @@ from softbandit.simulation import schedule
 
 FIELDS = ("arms", "rewards", "costs", "dual", "reward_estimates", "cost_estimates")
 ABSTRACT = {"Steps", "AcquisitionPolicy", "StepPolicy", "WrappedPolicy", "Seeded", "SafePolicy"}
-ON_SPACES = {"Practical"}  # it has no finite arms: see tests/policies/test_practical.py
 PROBLEM, PAIR = examples_of.problem(), examples_of.problem(constraints=2, seed=5)
 
 every_policy = pytest.mark.parametrize("policy", examples_of.POLICIES.values(), ids=examples_of.POLICIES)
@@ -79,7 +78,7 @@ def test_every_policy_class_in_the_package_has_an_example():
                 raise
             continue  # an optional package is not installed
         classes |= examples_of.classes(module, Policy)
-    assert {type(policy).__name__ for policy in examples_of.POLICIES.values()} == classes - ABSTRACT - ON_SPACES
+    assert {type(policy).__name__ for policy in examples_of.POLICIES.values()} == classes - ABSTRACT
 
 
 @every_policy
@@ -121,7 +120,7 @@ def test_bad_feedback_leaves_the_agent_as_it_was(policy):
     agent.tell(decision, 0.0, [0.0] * policy.constraints)
 
 
-ROUNDS = 9  # enough for Autopilot to learn three times, and Practical twice
+ROUNDS = 9  # enough for Autopilot to learn three times
 _x = np.random.default_rng(0).standard_normal((ROUNDS, 3))  # reward and two costs
 _t = np.arange(ROUNDS)[:, None]
 HOSTILE = {
@@ -138,8 +137,8 @@ HOSTILE = {
     "all sizes": np.sign(_x) * 10.0 ** np.random.default_rng(1).uniform(-320, 308, (ROUNDS, 3)),
     "small and then large": _x * np.where(_t < 5, 1e-99, 1e39),
 }
-PRACTICAL = sb.Practical(sb.Box([0, 0], [1, 1]), sb.Matern(1.0), horizon=60, initial=4)
-ALL_POLICIES = {**examples_of.POLICIES, "Practical": PRACTICAL}
+ON_A_SPACE = sb.Autopilot(sb.Box([0, 0], [1, 1]), horizon=60)
+ALL_POLICIES = {**examples_of.POLICIES, "Autopilot on a space": ON_A_SPACE}
 
 
 def asked(agent):

@@ -74,6 +74,16 @@ def test_conditioning_one_posterior_several_times_gives_independent_posteriors()
     np.testing.assert_array_equal(past.coefficients, conditioned(kernel, X, np.sin(X), 0.5).coefficients)
 
 
+def test_conditioning_on_all_data_at_once_equals_one_after_another():
+    rng = np.random.default_rng(0)
+    X, Y = rng.random((150, 2)), rng.standard_normal((150, 2))
+    whole, step = Exact.of(sb.Matern(0.3), 0.01, X, Y), conditioned(sb.Matern(0.3), X, Y, 0.01)
+    np.testing.assert_allclose(whole.coefficients, step.coefficients, rtol=1e-9, atol=1e-9)
+    assert whole.gain == pytest.approx(step.gain, rel=1e-12)
+    whole, step = (posterior.condition(np.array([0.5, 0.5]), np.ones(2)) for posterior in (whole, step))
+    np.testing.assert_allclose(whole.coefficients, step.coefficients, rtol=1e-9, atol=1e-9)
+
+
 def test_a_posterior_refilled_from_its_arrays_continues_to_the_bit():
     X, Y = rng.random((ROWS + 3, 2)), rng.standard_normal((ROWS + 3, 2))
     posterior = conditioned(sb.Matern(0.3), X, Y, 0.5)

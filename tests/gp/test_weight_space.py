@@ -81,17 +81,18 @@ def test_mean_and_covariance_equal_fifty_digit_arithmetic(kernel, X, prior):
 @every_form
 @pytest.mark.parametrize("lam", [1.0001, 1e-3])
 @every_kernel
-def test_the_posterior_does_not_drift_in_twenty_thousand_rounds(kernel, X, lam, prior):
+def test_the_posterior_does_not_drift_in_four_thousand_rounds(kernel, X, lam, prior):
+    """Means by less than 5e-13 per round, and variances by 5e-17."""
     rng = np.random.default_rng(3)
-    arms = rng.choice(len(X), size=20_000, p=rng.dirichlet(np.ones(len(X))))
-    y = rng.standard_normal((20_000, 1))
+    arms = rng.choice(len(X), size=4000, p=rng.dirichlet(np.ones(len(X))))
+    y = rng.standard_normal((4000, 1))
     phi, K = features(kernel, X), kernel(X, X)
     last = run(phi, lam, arms, y, prior)[-1]
     mu, k = literal.posterior_by_counts(K, arms, y[:, 0], lam)
-    assert_close(weight_space.mean(phi, last)[0, 0], mu, 1e-8)
-    # Relative to the prior: posterior variances are as small as 1e-8.
-    np.testing.assert_allclose(weight_space.variance(phi, last)[0], np.diagonal(k), rtol=0, atol=1e-12 * K.max())
-    assert_close(weight_space.covariance(phi, last)[0], k, 1e-8)
+    assert_close(weight_space.mean(phi, last)[0, 0], mu, 2e-9)
+    # Relative to the prior: posterior variances are as small as 1e-7.
+    np.testing.assert_allclose(weight_space.variance(phi, last)[0], np.diagonal(k), rtol=0, atol=2e-13 * K.max())
+    assert_close(weight_space.covariance(phi, last)[0], k, 2e-9)
 
 
 LONG_RUN = sb.Matern(0.4, nu=1.5), np.linspace(0, 1, 6)[:, None]  # all six arms are played often

@@ -331,6 +331,8 @@ def test_a_limit_that_binds_is_used_up():
         {"contexts": [0, 1]},
         {"arms": BOX, "contexts": [0]},
         {"kernel": "matern"},
+        {"kernel": sb.Matern([1.0] * 3)},
+        {"arms": BOX, "kernel": sb.Matern([1.0] * 3)},
         {"optimism": -1.0},
     ],
 )

@@ -30,7 +30,7 @@ jax_operations = pytest.importorskip("softbandit.backend.jax_operations")
 pytestmark = pytest.mark.extra
 
 PROBLEM, PAIR = examples_of.problem(), examples_of.problem(constraints=2, seed=5)
-SIZE = {"trials": 20, "rounds": 300}  # of most runs here: a program is compiled per size
+SIZE = {"trials": 22, "rounds": 280}  # of most runs here: a program is compiled per size, and 280 is 40 stages of 7
 RANDOMISED = examples_of.POLICIES["CKB, RandUCB for the reward only"]
 COMPILED = {name: policy for name, policy in examples_of.POLICIES.items() if policy.stage(0).policy.batched}
 every_policy = pytest.mark.parametrize("policy", COMPILED.values(), ids=COMPILED)
@@ -60,8 +60,9 @@ def test_jax_refuses_a_policy_that_learns_trial_by_trial(name):
 
 @every_policy
 def test_jax_plays_numpys_arm_in_every_round(policy):
-    """20 trials of 300 rounds: arms are equal, and everything observed and estimated agrees up to rounding."""
-    plain, compiled = both(policy, problem_of(policy))
+    """22 trials of 280 rounds: arms are equal, and everything observed and estimated agrees up to rounding."""
+    rounds = 140 if isinstance(policy, sb.Doubling) else 280  # three stages of it: each has a program
+    plain, compiled = both(policy, problem_of(policy), rounds=rounds)
     np.testing.assert_array_equal(plain.arms, compiled.arms)
     for name in ("rewards", "costs", "dual", "reward_estimates", "cost_estimates"):
         np.testing.assert_allclose(getattr(plain, name), getattr(compiled, name), rtol=1e-9, atol=1e-9, err_msg=name)
@@ -122,12 +123,13 @@ def test_a_compiled_trial_is_the_same_alone_and_in_a_batch():
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["CKB, queue", "CKB, two constraints", "SGPUCB", "TimeVarying", "SafeOpt", "OPB"])
 def test_the_program_for_accelerators_plays_numpys_arms(name, monkeypatch):
-    """The accelerator's program, run on the CPU. 56 rounds: not compiled for the CPU before."""
+    """The accelerator's program, run on the CPU. With 19 trials no program was compiled for the CPU before."""
     monkeypatch.setattr(jax_operations, "platform_dependent", lambda cpu, default: default())
     monkeypatch.setattr(jax_engine, "accelerated", lambda: True)
+    monkeypatch.setattr(jax_engine, "UNROLL", 2)  # several rounds per iteration, at half the compilation of four
     policy = examples_of.POLICIES[name]
-    plain = simulate(policy, problem_of(policy), "numpy", rounds=56)
-    compiled = simulate(policy, problem_of(policy), rounds=56, draws="device")
+    plain = simulate(policy, problem_of(policy), "numpy", trials=19, rounds=56)
+    compiled = simulate(policy, problem_of(policy), trials=19, rounds=56, draws="device")
     np.testing.assert_array_equal(plain.arms, compiled.arms)
 
 
@@ -143,7 +145,7 @@ def test_random_numbers_of_the_device_lead_to_the_arms_of_the_hosts(name):
 def test_random_numbers_of_the_device_do_not_depend_on_batches_and_chunks(monkeypatch):
     policy = examples_of.policy(explore="ts")
     whole = simulate(policy, draws="device")
-    others = simulate(policy, draws="device", trials=[3, 2**64 - 1, *range(2, 20)])
+    others = simulate(policy, draws="device", trials=[3, 2**64 - 1, *range(2, 22)])
     np.testing.assert_array_equal(whole.arms[2:], others.arms[2:])
     np.testing.assert_array_equal(whole.arms[3], others.arms[0])
     monkeypatch.setattr(schedule, "CPU", schedule.CPU._replace(rounds=100))
@@ -152,7 +154,7 @@ def test_random_numbers_of_the_device_do_not_depend_on_batches_and_chunks(monkey
 
 @pytest.mark.parametrize("policy", [RANDOMISED, examples_of.POLICIES["CKB, Thompson"]], ids=["RandUCB", "Thompson"])
 def test_single_precision_stays_close_until_a_decision_differs(policy):
-    """float32 has 24 bits: estimates of size 10 after 300 sums are good to about 10 x 300 x 2^-24 = 2e-4."""
+    """float32 has 24 bits: estimates of size 10 after 280 sums are good to about 10 x 280 x 2^-24 = 2e-4."""
     policy = policy.replace(width_scale=0.2)
     double, single = (simulate(policy, precision=precision) for precision in ("float64", "float32"))
     agree = np.cumprod(double.arms == single.arms, axis=1).astype(bool)  # up to the first that differs
@@ -301,11 +303,11 @@ def test_a_simulation_leaves_the_callers_jax_settings_unchanged():
     assert not jax.config.jax_enable_x64
 
 
-@pytest.mark.parametrize(
-    "wrap", [lambda policy: policy, lambda policy: sb.Doubling(policy.replace(horizon=20))], ids=["plain", "Doubling"]
-)
-def test_a_width_function_may_use_any_python_code(wrap):
-    policy = wrap(examples_of.policy(width=lambda t: [math.log(1 + t), 0.1 * t**0.5]))
-    plain, compiled = both(policy, rounds=60)
+@pytest.mark.parametrize("doubling", [False, True], ids=["plain", "Doubling"])
+def test_a_width_function_may_use_any_python_code(doubling):
+    """40 rounds share a program with the second stage of 20 + 40."""
+    policy = examples_of.policy(width=lambda t: [math.log(1 + t), 0.1 * t**0.5])
+    policy, rounds = (sb.Doubling(policy.replace(horizon=20)), 60) if doubling else (policy, 40)
+    plain, compiled = both(policy, rounds=rounds)
     np.testing.assert_array_equal(plain.arms, compiled.arms)
     np.testing.assert_allclose(plain.cost_estimates, compiled.cost_estimates, rtol=1e-9, atol=1e-9)

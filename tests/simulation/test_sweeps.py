@@ -35,9 +35,9 @@ def test_trials_are_spread_over_the_local_processes(trials, jobs, tasks, monkeyp
     assert count_tasks(trials, jobs, "numpy", monkeypatch) == tasks
 
 
-@pytest.mark.parametrize(("trials", "tasks"), [(4, 2), (120, 6)])
+@pytest.mark.parametrize(("trials", "tasks"), [(4, 2), (100, 4)])
 def test_compiled_trials_are_not_spread_over_processes(trials, tasks, monkeypatch):
-    """JAX uses every core itself: only blocks of 50 trials are separate tasks."""
+    """JAX uses every core itself: only blocks of 50 trials are separate tasks, which share a program."""
     pytest.importorskip("jax")
     assert count_tasks(trials, 8, "jax", monkeypatch) == tasks
 

@@ -6,6 +6,7 @@ import pytest
 from softbandit_tests import pool_tasks
 
 import softbandit as sb
+from softbandit.simulation import worker_pool
 from softbandit.simulation.worker_pool import run_all
 
 pytest.importorskip("joblib")
@@ -25,8 +26,9 @@ def test_the_task_of_a_lost_process_is_run_again(tmp_path):
 
 
 @pytest.mark.slow
-def test_a_run_ends_with_an_error_if_workers_are_lost_four_times():
-    with pytest.raises(sb.ClusterError, match="Workers were lost 4 times.*run the same command again"):
+def test_a_run_ends_with_an_error_if_workers_are_lost_once_more_than_tasks_are_retried(monkeypatch):
+    monkeypatch.setattr(worker_pool, "RETRIES", 1)
+    with pytest.raises(sb.ClusterError, match="Workers were lost 2 times.*run the same command again"):
         list(run_all(pool_tasks.die_always, [1, 2], "local", 2))
 
 

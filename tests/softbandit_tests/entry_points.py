@@ -201,8 +201,6 @@ def _valid_arguments():
     fit = {"kernel": sb.Matern(0.3), "X": POINTS[:9], "y": POINTS[:9, 0] ** 2, "lengthscales": (0.1, 1.0)}
     fit |= {"noise": (1e-6, 1.0), "prior": (0.5, 1.0), "centred": True, "restarts": 0, "seed": 0}
     autopilot = {"arms": POINTS, "constraints": 1, "horizon": 60, "contexts": None, "kernel": None, "optimism": 1.0}
-    practical = {"space": sb.Box(0, 1), "kernel": sb.Matern(0.3), "horizon": 60, "constraints": 1, "explore": "ucb"}
-    practical |= {"explore_cost": None, "relearn": "doubling", "initial": 8, "width_scale": 0.1, "slater": 0.1}
     run = {"policy": policy(), "problem": problem(), "rounds": 5, "progress": None, "keep": ["rewards"]}
     sweep = {"runs": {"a": (policy(), problem())}, "backend": "local", "jobs": 1, "block": 1, "progress": None}
     own = {
@@ -215,7 +213,7 @@ def _valid_arguments():
         "Integer": {"low": 0, "high": 9},
         "LogFloat": {"low": 0.1, "high": 1.0},
         "Matern": {"lengthscale": 0.3, "nu": 2.5},
-        "Practical": {**practical, "confidence": 0.1, "dual": "projected"},
+        "Practical": {"space": sb.Box(0, 1), "kernel": sb.Matern(0.3), "horizon": 60, "constraints": 1},
         "RandUCB": {"distribution": sb.Gaussian()},
         "Space": {"parameters": {"a": sb.Float(0, 1)}},
         "SquaredExponential": {"lengthscale": 0.3},

@@ -15,7 +15,7 @@ CKB = examples_of.policy(PROBLEM, explore="rand")
 POLICIES = {
     "CKB": (CKB, {}),
     "Doubling": (sb.Doubling(CKB), {"runs": 2}),
-    "Practical": (sb.Practical(sb.Box([0, 0], [1, 1]), sb.Matern([1.0, 1.0]), horizon=100), {}),
+    "Autopilot": (examples_of.POLICIES["Autopilot"], {}),
     "RPOL": (examples_of.POLICIES["RPOL"], {}),
 }
 

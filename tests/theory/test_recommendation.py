@@ -168,15 +168,13 @@ def test_every_agent_recommends(name):
         assert len(mixture.weights) <= 1 + policy.constraints
 
 
-@pytest.mark.parametrize("kind", [sb.CKB, sb.Practical, sb.Autopilot])
+@pytest.mark.parametrize("kind", [sb.CKB, sb.Autopilot])
 def test_on_a_space_points_are_recommended_with_their_named_values(kind):
     """f = a and g = a - 0.6, without noise to speak of: the best is a = 0.6."""
     space = sb.Space({"a": sb.Float(0.0, 1.0), "b": sb.Float(0.0, 2.0)})
     if kind is sb.CKB:
         constants = {"reward_bound": 2, "cost_bound": 2, "noise": 0.01, "slater": 0.3, "width": "tight"}
         policy = sb.CKB(space, sb.SquaredExponential(0.5), horizon=40, **constants)
-    elif kind is sb.Practical:
-        policy = sb.Practical(space, sb.SquaredExponential([0.5, 0.5]), horizon=40)
     else:
         policy = sb.Autopilot(space, horizon=40)
     agent, rng = sb.Agent(policy), np.random.default_rng(0)

@@ -4,7 +4,7 @@ from softbandit.gp.anchored import Anchored, GrowingRows
 from softbandit.gp.exact import Exact
 from softbandit.gp.fitting import Fit, fit
 from softbandit.gp.interpolation import interpolation_error
-from softbandit.gp.kernel import Kernel, Rate, Scaled, checked_kernel
+from softbandit.gp.kernel import Kernel, Rate, checked_kernel
 from softbandit.gp.kernels import Linear, Matern, SquaredExponential, Tabular
 from softbandit.gp.learning import learn
 from softbandit.gp.nystrom import Budgeted

@@ -14,5 +14,5 @@ from softbandit.model.explorations import (
     UniformDiscrete,
 )
 from softbandit.model.finite import FiniteModel
-from softbandit.model.from_settings import ModelSettings, PerConstraint, build_model, norm_bounds, probes
+from softbandit.model.from_settings import ModelSettings, PerConstraint, build_model, norm_bounds
 from softbandit.model.widths import LEAST_RATIO, VALID, checked_confidence

@@ -461,12 +461,18 @@ class Autopilot(Steps):
             object.__setattr__(self, "horizon", validation.whole("horizon", self.horizon, least=1, most=2**53))
         object.__setattr__(self, "optimism", validation.nonnegative("optimism", self.optimism))
         object.__setattr__(self, "context", self._numbered_contexts())
+        object.__setattr__(self, "form", self._checked_form())
+        given = {f.name: getattr(self, f.name) for f in fields(self) if f.init}
+        object.__setattr__(self, "given", given if space is None else given | {"arms": space})
+
+    def _checked_form(self) -> Kernel:
+        """Return the kernel, or the default one. It is tried at a point: what does not fit the arms is refused now."""
         form = Matern([1.0] * self.dimension) if self.kernel is None else self.kernel
         if not isinstance(form, Kernel):
             raise ArgumentError.of("kernel", "a Kernel", self.kernel, "For example sb.Matern(0.3), or leave it out.")
-        object.__setattr__(self, "form", form)
-        given = {f.name: getattr(self, f.name) for f in fields(self) if f.init}
-        object.__setattr__(self, "given", given if space is None else given | {"arms": space})
+        point = self.arms.corners()[:1] if self.continuous else self.arms[:1]
+        form(point, point)
+        return form
 
     def _numbered_contexts(self) -> Ints | None:
         if self.contexts is None:

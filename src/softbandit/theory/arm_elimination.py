@@ -37,7 +37,7 @@ def plausible_arms(bounds: Bounds) -> Bools:
     mixture, could be replaced by a mixture that surely costs no more and surely earns more.)
     """
     validation.instance("bounds", bounds, Bounds, "Bounds(lower, upper)", "For example those of a certificate.")
-    bounds = Bounds(*(validation.points(name, side) for name, side in bounds._asdict().items()))
+    bounds = Bounds(*(validation.matrix(name, side) for name, side in bounds._asdict().items()))
     if bounds.lower.shape != bounds.upper.shape:
         got = Description(f"shapes {bounds.lower.shape} and {bounds.upper.shape}")
         raise ArgumentError.of("bounds", "one lower and one upper bound each", got, "Check the shapes.")

@@ -1,6 +1,5 @@
 """Linear programs over mixtures of arms: the optimum pi*, its dual phi*, and Slater's margin delta."""
 
-import math
 from typing import NamedTuple
 
 import numpy as np
@@ -160,7 +159,7 @@ def slater_condition(cost: Floats) -> Slater:
 
 def functions(reward: Floats, cost: Floats) -> tuple[Floats, Floats]:
     """Check f (n,) and g (n,) or (n, m), and return them as (n,) and (n, m)."""
-    f = validation.points("reward", validation.array("reward", reward).reshape(-1, 1), math.inf)[:, 0]
+    f = validation.matrix("reward", validation.array("reward", reward).reshape(-1, 1))[:, 0]
     g = _costs(cost)
     if len(g) != len(f):
         got = Description(f"{len(f)} and {len(g)} rows")
@@ -173,7 +172,7 @@ def _costs(cost: object) -> Floats:
     g = validation.array("cost", cost)
     if g.ndim == 2 and len(g) and not g.size:  # no constraints
         return g
-    return validation.points("cost", g[:, None] if g.ndim == 1 else g, math.inf)
+    return validation.matrix("cost", g[:, None] if g.ndim == 1 else g)
 
 
 def _mixture(x: Floats) -> Floats:

@@ -13,7 +13,7 @@ from softbandit.domains import accuracy
 from softbandit.errors import ArgumentError, Description
 from softbandit.gp import Features, features
 from softbandit.model import UCB, Exploration
-from softbandit.policies import CKB, Doubling, Policy, Practical
+from softbandit.policies import CKB, Doubling, Policy
 from softbandit.theory import assumptions
 from softbandit.theory.assumptions import UNKNOWN, VIOLATED, Row, Truth, explorations
 from softbandit.theory.bounds import Bound, Setting, theorem_1, theorem_2
@@ -43,8 +43,6 @@ def guarantees(policy: Policy, problem: Truth | None = None, runs: int = DOUBLIN
         return _on_space(policy, problem) if policy.continuous else _on_arms(policy, problem)
     if isinstance(policy, Doubling):
         return _doubling(policy, problem, runs)
-    if isinstance(policy, Practical):
-        return _practical(policy)
     name = type(policy).__name__
     why_not = f"softbandit computes no bound for {name}; its authors' claim: {policy.about.guarantee}"
     return Guarantees(name, policy.horizon or 0, (), OPEN, "it applies to CKB", None, why_not)
@@ -67,14 +65,6 @@ def _doubling(policy: Doubling, problem: Truth | None, runs: int) -> Guarantees:
     regret, violation = sum(bound.regret for bound in bounds), sum(bound.violation for bound in bounds)
     trivial = (last.trivial[0] * T / last.horizon, last.trivial[1] * T / last.horizon)
     return replace(last, horizon=T, bound=Bound(theorem, probability, regret, violation), trivial=trivial)
-
-
-def _practical(policy: Practical) -> Guarantees:
-    """Return the ledger of a policy that learns from the data what the theorem takes as known."""
-    names = ["kernel", "norms B and G", "noise R", "widths", "rho and V" if policy.constraints else ""]
-    rows = tuple(Row(name, VIOLATED, "learned from the data") for name in names if name)
-    why_not = "practical mode: kernel, bounds, noise and widths come from the data; the theorem takes them as known"
-    return Guarantees("Practical CKB", policy.horizon, rows, OPEN, "outside the theorem", None, why_not)
 
 
 def _without_bound(policy: CKB, rows: Sequence[Row], verdict: str, reason: str, why_not: str | None) -> Guarantees:
