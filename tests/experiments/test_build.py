@@ -73,7 +73,7 @@ def test_safe_arms_are_feasible_and_the_median_is_in_the_middle_by_cost():
 
 
 def test_opb_knows_the_cost_of_its_safe_arm():
-    assert build("opb").safe_cost == [PROBLEM.cost[safe_arm(PROBLEM, "median")]]
+    assert [*build("opb").safe_cost] == [PROBLEM.cost[safe_arm(PROBLEM, "median")]]
     assert build("opb", safe_cost=-0.01).safe_cost == -0.01
 
 
