@@ -131,22 +131,27 @@ def in_words(build):
     return f"a {type(build()).__name__} without repr"
 
 
-def run(count, seed=0):
+def run(count, seed=0, progress=lambda done: None):
     """Make that many calls. Return [callable, odd arguments, fault] of each that ended badly."""
     faults, first = [], 0
     while first < count:
         arguments = [sys.executable, "-m", __spec__.name, "worker", str(seed), str(first), str(count)]
-        done = subprocess.run(arguments, capture_output=True, text=True)
-        lines = done.stdout.splitlines()
-        faults += [json.loads(line) for line in lines if not line.startswith("#")]
-        if done.returncode == 0:
-            break
-        started = [int(line[2:]) for line in lines if line.startswith("# ")]
-        if not started:
-            raise RuntimeError(done.stderr)
-        point, odd = next(itertools.islice(calls(seed), started[-1], None))
-        faults.append([point.name, arguments_in_words(odd), f"Crash: exit status {done.returncode}"])
-        first = started[-1] + 1
+        started = None
+        with tempfile.TemporaryFile("w+") as errors:
+            with subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=errors, text=True) as process:
+                for line in process.stdout:
+                    if line.startswith("# "):
+                        started = int(line[2:])
+                        progress(started)
+                    else:
+                        faults.append(json.loads(line))
+            if process.returncode == 0:
+                break
+            if started is None:
+                raise RuntimeError(errors.seek(0) or errors.read())
+        point, odd = next(itertools.islice(calls(seed), started, None))
+        faults.append([point.name, arguments_in_words(odd), f"Crash: exit status {process.returncode}"])
+        first = started + 1
     return faults
 
 
