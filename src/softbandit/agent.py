@@ -229,8 +229,6 @@ class Agent:
         raised = validation.numbers("by", by, m, single=m == 1)
         agent = copy.copy(self)
         agent._now, agent._remarked = agent._now.with_limits_raised(raised), {}
-        if not agent._now.stage.policy.usable(agent._state):
-            raise ArgumentError.of("by", "numbers of a usable size", by, "Check the units.")
         return agent
 
     def __repr__(self) -> str:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 from hypothesis import strategies as st
-from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invariant, precondition, rule
+from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invariant, multiple, precondition, rule
 
 import softbandit as sb
 from softbandit.agent_file import leaves
@@ -75,13 +75,32 @@ def assert_same_state(one, other):
     assert one.round == other.round
 
 
+def assert_same_future(one, other):
+    """Check the next decisions and states, on copies."""
+    one, other = copy.deepcopy(one), copy.deepcopy(other)
+    assert_same_state(one, other)
+    for reward in (0.25, -0.5):
+        with no_warnings():
+            a, b = one.ask(), other.ask()
+            np.testing.assert_array_equal(a.x, b.x)
+            np.testing.assert_array_equal(a.cost_estimate, b.cost_estimate)
+            one.tell(a, reward, [0.5] * one.policy.constraints)
+            other.tell(b, reward, [0.5] * one.policy.constraints)
+    assert_same_state(one, other)
+
+
+def machine_of(name):
+    """Return the machine of the policy with that name."""
+    return type(f"Agent of {name}", (AgentMachine,), {"name": name})
+
+
 class AgentMachine(RuleBasedStateMachine):
+    name: str  # of the policy
     decisions = Bundle("decisions")
 
-    @initialize(name=st.sampled_from(list(POLICIES)), seed=st.integers(0, 3))
-    def start(self, name, seed):
-        self.name = name
-        self.agent = sb.Agent(POLICIES[name], seed)
+    @initialize(seed=st.integers(0, 3))
+    def start(self, seed):
+        self.agent = sb.Agent(POLICIES[self.name], seed)
         self.fresh = copy.deepcopy(self.agent)  # accepts the same decisions
         self.events, self.saved, self.overtaken = [], None, False
         self.folder = tempfile.TemporaryDirectory()
@@ -89,26 +108,30 @@ class AgentMachine(RuleBasedStateMachine):
 
     # -- Steps. --
 
-    @rule(target=decisions)
-    def ask(self):
-        return self.asked()
+    @rule(target=decisions, measured=st.lists(st.tuples(MEASURED, MEASURED), min_size=1, max_size=4))
+    def play(self, measured):
+        """Ask for some decisions at once, and tell them in reverse order."""
+        decisions = [self.asked() for _ in measured]
+        for decision, (reward, cost) in zip(reversed(decisions), measured, strict=True):
+            self.tell_new(decision, reward, cost)
+        return multiple(*decisions)
 
-    @precondition(lambda self: self.name not in ("CKB on a space", "SafeBOCP"))
     @rule(target=decisions, among=st.sets(st.integers(0, 6), min_size=1))
-    def ask_among(self, among):
+    def ask(self, among):
+        """Ask for a decision that is told late, or never."""
+        if self.name in ("CKB on a space", "SafeBOCP"):
+            self.refused(sb.ArgumentError, lambda: self.agent.ask(among=sorted(among)))
+            return self.asked()
         decision = self.asked(among=sorted(among))
         assert decision.arm in among
         return decision
 
     @rule(decision=decisions, reward=MEASURED, cost=MEASURED)
     def tell(self, decision, reward, cost):
-        event = Told(decision, reward, [cost] * self.agent.policy.constraints)
         if self.was_told(decision):
-            self.refused(sb.DecisionError, lambda: self.agent.tell(*event))
+            self.refused(sb.DecisionError, lambda: self.agent.tell(*self.event(decision, reward, cost)))
         else:
-            with no_warnings():
-                self.agent.tell(*event)
-            self.events.append(event)
+            self.tell_new(decision, reward, cost)
 
     @rule(decision=decisions)
     def forget(self, decision):
@@ -118,15 +141,16 @@ class AgentMachine(RuleBasedStateMachine):
         else:
             self.refused(sb.DecisionError, lambda: self.agent.forget(decision))
 
-    @rule(by=st.floats(-1, 1))
+    @rule(by=MEASURED)
     def raise_limits(self, by):
-        if self.name == "Autopilot":
-            before, rows = self.agent, self.agent.record.costs.copy()
-            self.agent = before.with_limits_raised(by)
-            self.events.append(Raised(by))
-            np.testing.assert_array_equal(before.record.costs, rows)
-        else:
+        """Go on with other limits, and play a round with the earlier agent, which is another one."""
+        if self.name != "Autopilot":
             self.refused(sb.ArgumentError, lambda: self.agent.with_limits_raised(by))
+            return
+        earlier, self.agent = self.agent, self.agent.with_limits_raised(by)
+        self.events.append(Raised(by))
+        with no_warnings():
+            earlier.tell(earlier.ask(), 0.5, 0.5)
 
     @rule()
     def save(self):
@@ -137,39 +161,34 @@ class AgentMachine(RuleBasedStateMachine):
             self.saved = list(self.events)
 
     @precondition(lambda self: self.saved is not None)
-    @rule()
-    def load(self):
-        """Go on from the file, which may be earlier than the agent."""
-        is_latest = self.saved == self.events
+    @rule(overtaken=st.booleans())
+    def load(self, overtaken):
+        """Go on from the file, which may be earlier than the agent; another process may then write it."""
         before, self.agent = self.agent, sb.Agent.load(self.path)
-        self.events, self.overtaken = list(self.saved), False
-        if is_latest:
-            self.assert_same_future(before, self.agent)
+        if self.saved == self.events:
+            assert_same_future(before, self.agent)
+        self.events, self.overtaken = list(self.saved), overtaken
+        if overtaken:
+            with no_warnings():
+                other = sb.Agent.load(self.path)
+                self.saved.append(self.event(other.ask(), 0.5, 0.25))
+                other.tell(*self.saved[-1])
+                other.save(self.path)
 
-    @precondition(lambda self: self.saved is not None)
-    @rule()
-    def overtake(self):
-        """Let another process load the file, play a round and save."""
-        other = sb.Agent.load(self.path)
-        with no_warnings():
-            event = Told(other.ask(), 0.5, [0.5] * other.policy.constraints)
-            other.tell(*event)
-        other.save(self.path)
-        self.saved.append(event)
-        self.overtaken = True
-
-    @rule(decision=decisions, reward=st.sampled_from([np.nan, np.inf, 1e200, None, "1", [1.0, 2.0]]))
-    def tell_what_is_no_measurement(self, decision, reward):
+    @rule(decision=decisions, number=st.sampled_from([np.nan, np.inf, 1e200, None, "1", [1.0, 2.0]]))
+    def make_mistakes(self, decision, number):
         costs = [0.0] * self.agent.policy.constraints
-        self.refused(sb.FeedbackError, lambda: self.agent.tell(decision, reward, costs))
-        self.refused(sb.FeedbackError, lambda: self.agent.tell(decision, 0.0, [*costs, 0.0]))
-
-    @rule(decision=decisions)
-    def tell_what_was_not_decided(self, decision):
         forged = replace(decision, reward_estimate=decision.reward_estimate + 1.0)
-        for wrong in (forged, replace(decision, ticket=decision.ticket ^ 1), None):
-            self.refused(sb.DecisionError, lambda wrong=wrong: self.agent.tell(wrong, 0.0, 0.0))
-            self.refused(sb.DecisionError, lambda wrong=wrong: self.agent.forget(wrong))
+        for call in (
+            lambda: self.agent.tell(decision, number, costs),
+            lambda: self.agent.tell(decision, 0.0, [number, *costs[1:]]),
+            lambda: self.agent.tell(decision, 0.0, [*costs, 0.0]),
+            lambda: self.agent.tell(forged, 0.0, costs),
+            lambda: self.agent.forget(forged),
+            lambda: self.agent.tell(None, 0.0, costs),
+        ):
+            self.refused(sb.FeedbackError, call)
+        self.refused(sb.ArgumentError, lambda: self.agent.with_limits_raised(number))
 
     # -- What holds after every step. --
 
@@ -251,6 +270,15 @@ class AgentMachine(RuleBasedStateMachine):
         assert np.isfinite(numbers).all()
         return decision
 
+    def tell_new(self, decision, reward, cost):
+        with no_warnings():
+            self.agent.tell(*self.event(decision, reward, cost))
+        self.events.append(self.event(decision, reward, cost))
+
+    def event(self, decision, reward, cost):
+        """Return what is told; the second of two costs is the first one's opposite."""
+        return Told(decision, reward, [cost, -cost][: self.agent.policy.constraints])
+
     def refused(self, error, call):
         """Check that a call raises that error and changes nothing."""
         before, files = self.agent._now, self.agent._files
@@ -258,15 +286,3 @@ class AgentMachine(RuleBasedStateMachine):
             call()
         assert self.agent._now is before
         assert self.agent._files is files
-
-    def assert_same_future(self, one, other):
-        one, other = copy.deepcopy(one), copy.deepcopy(other)
-        assert_same_state(one, other)
-        for reward in (0.25, -0.5):
-            with no_warnings():
-                a, b = one.ask(), other.ask()
-                np.testing.assert_array_equal(a.x, b.x)
-                np.testing.assert_array_equal(a.cost_estimate, b.cost_estimate)
-                one.tell(a, reward, [0.5] * one.policy.constraints)
-                other.tell(b, reward, [0.5] * one.policy.constraints)
-        assert_same_state(one, other)
