@@ -26,7 +26,7 @@ def assert_unchanged(agent, before):
 def test_ask_chooses_among_the_given_arms_and_refuses_bad_lists():
     agent = sb.Agent(examples_of.policy(explore="rand"))
     assert {agent.ask(among=[4, 7]).arm for _ in range(3)} <= {4, 7}
-    for bad in ([], [30], [-1], ["x"], 3, "ab"):
+    for bad in ([], [30], [-1], ["x"], 3, "ab", [[1], [2, 3]], np.array([[1]]), range(2**62), {1}):
         with pytest.raises(sb.ArgumentError, match="among: expected"):
             agent.ask(among=bad)
 

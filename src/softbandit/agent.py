@@ -376,10 +376,12 @@ class Agent:
         if not step.takes_contexts:
             remedy = "It has no rule for a round without a safe arm; leave among out."
             raise ArgumentError.of("among", f"all arms, with {type(self.policy).__name__}", among, remedy)
-        if np.ndim(among) != 1 or not len(among):
-            raise ArgumentError.of("among", "a list of at least one arm", among, "Pass the arms to choose from.")
+        expected, remedy = "a list of at least one arm", "Pass the arms to choose from."
+        arms = validation.listed("among", among, expected, remedy)
+        if not arms:
+            raise ArgumentError.of("among", expected, among, remedy)
         mask = np.zeros((1, n), dtype=bool)
-        mask[0, [validation.whole("among", arm, 0, n - 1) for arm in among]] = True
+        mask[0, [validation.whole("among", arm, 0, n - 1) for arm in arms]] = True
         return mask
 
     def _warn_past_horizon(self, round: int) -> None:

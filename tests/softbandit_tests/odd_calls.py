@@ -14,6 +14,7 @@ import faulthandler
 import functools
 import itertools
 import json
+import os
 import random
 import resource
 import signal
@@ -24,7 +25,7 @@ import warnings
 from pathlib import Path
 
 import numpy as np
-from softbandit_tests.entry_points import entry_points
+from softbandit_tests.entry_points import entry_points, folder
 from softbandit_tests.odd_values import ODD
 
 import softbandit as sb
@@ -82,10 +83,11 @@ def describe(error):
 
 
 def follow_up(result):
-    """Play a policy that was accepted, and load it from a file."""
-    if not isinstance(result, Policy):
+    """Play a policy that was accepted, or an agent, and load it from a file."""
+    if not isinstance(result, (Policy, sb.Agent)):
         return
-    agent, m = sb.Agent(result), result.constraints
+    agent = result if isinstance(result, sb.Agent) else sb.Agent(result)
+    m = agent.policy.constraints
     agent.tell(agent.ask(), 0.1, [0.1] * m)
     decision = agent.ask()
     numbers = np.append(decision.reward_estimate, np.append(decision.dual, decision.cost_estimate))
@@ -107,6 +109,7 @@ def work(seed, first, last):
     warnings.simplefilter("ignore")
     with contextlib.suppress(sb.MissingExtraError):
         sb.data.sp500_panel()  # its imports take seconds
+    os.chdir(folder().name)  # odd names of files are written here
     for i, (point, odd) in enumerate(itertools.islice(calls(seed), first, last), start=first):
         say(f"# {i}")
         faulthandler.dump_traceback_later(STUCK, exit=True)
