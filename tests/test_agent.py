@@ -168,6 +168,7 @@ def test_a_cost_that_is_not_a_finite_number_is_refused(cost):
         ("CKB, two constraints", [[1.0], [1.0, 2.0]]),
         ("CKB, unconstrained", 0.1),
         ("CKB, unconstrained", [0.1]),
+        ("CKB, unconstrained", range(2**62)),
     ],
 )
 def test_a_wrong_number_of_costs_is_refused(name, cost):

@@ -182,7 +182,7 @@ class Agent:
         m = self.policy.constraints
         choice = self._issuer.check(decision)
         r = np.array([validation.number("reward", reward, FeedbackError)])
-        if m == 0 and np.size(np.asarray(cost, dtype=object)):
+        if m == 0 and not (validation.is_listed(cost) and not len(cost)):  # type: ignore[arg-type]
             raise FeedbackError.of("cost", "none", cost, "This policy uses no costs: leave cost out.")
         c = validation.numbers("cost", cost, m, FeedbackError, single=m == 1)[None, :]
         check_size(np.append(r, c))

@@ -283,28 +283,24 @@ def _agent_methods():
     agent, told = _played(policy())
     tuned, _ = _played(sb.Autopilot(POINTS), rounds=6)
     searched, _ = _played(sb.CKB(**settings(arms=sb.Box(0, 1))))
+    free = sb.Agent(sb.CKB(**settings(constraints=0)))
     path = f"{folder().name}/agent.npz"
     agent.save(path)
 
-    def changed(method, *arguments):
-        twin = copy.deepcopy(agent)
-        getattr(twin, method)(*arguments)
-        return twin
+    def changing(method):
+        def call(**arguments):
+            twin = copy.deepcopy(method.__self__)
+            getattr(twin, method.__name__)(**arguments)
+            return twin
 
-    def tell(decision, reward, cost):
-        return changed("tell", decision, reward, cost)
-
-    def forget(decision):
-        return changed("forget", decision)
-
-    def save(path):
-        return changed("save", path)
+        return call
 
     return {
         "Agent.ask": (agent.ask, {"among": [1, 2]}),
-        "Agent.tell": (tell, {"decision": agent.ask(), "reward": 0.5, "cost": 0.5}),
-        "Agent.forget": (forget, {"decision": told}),
-        "Agent.save": (save, {"path": path}),
+        "Agent.tell": (changing(agent.tell), {"decision": agent.ask(), "reward": 0.5, "cost": 0.5}),
+        "Agent.tell, no costs": (changing(free.tell), {"decision": free.ask(), "reward": 0.5, "cost": ()}),
+        "Agent.forget": (changing(agent.forget), {"decision": told}),
+        "Agent.save": (changing(agent.save), {"path": path}),
         "Agent.load": (sb.Agent.load, {"path": path, "policy": None, "memory": 2**30}),
         "Agent.certificate": (agent.certificate, {"confidence": 0.1, "cost_range": (-9, 9)}),
         "Agent.recommend": (agent.recommend, {"probability": 0.9}),
