@@ -7,6 +7,7 @@ Each check runs in a process of its own, so that a crash fails one row, and memo
 `python -m softbandit_tests.faults 0.01 kills` runs one of them and prints its row as JSON.
 """
 
+import itertools
 import json
 import resource
 import subprocess
@@ -15,7 +16,7 @@ import time
 import traceback
 import warnings
 from collections import Counter
-from itertools import chain
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -85,7 +86,7 @@ def odd_arguments(count: int) -> Row:
 
 def files(count: int) -> Row:
     warnings.simplefilter("ignore")
-    loads = list(chain(*damaged_files.run(count, seed=1, progress=Progress("files", count)).values()))
+    loads = list(itertools.chain(*damaged_files.run(count, seed=1, progress=Progress("files", count)).values()))
     failures = noted([load for load in loads if load.fault or load.bytes >= GIB])
     worst = f"{max(load.seconds for load in loads):.1f} s, {peak()}"
     return Row("damaged or crafted files", len(loads), failures, worst, "under 1 GiB")
@@ -142,17 +143,19 @@ def accuracy(count: int) -> Row:
 
 
 def histories(count: int) -> Row:
-    progress = Progress("agents in any order", count)
-    failures = sum(history_fails(name, count // len(POLICIES), progress) for name in POLICIES)
+    progress, numbers = Progress("agents in any order", count), itertools.count(1)
+    failures = 0
+    for name in POLICIES:
+        failures += history_fails(name, count // len(POLICIES), lambda: progress(next(numbers)))
     return Row("agents, calls in any order", count, failures, f"{progress.longest:.1f} s each", "equal to a list")
 
 
-def history_fails(name: str, count: int, progress: Progress) -> bool:
+def history_fails(name: str, count: int, progress: Callable[[], None]) -> bool:
     """Return whether an agent of that policy fails in any of so many histories, and print the shortest."""
 
     class Counted(machine_of(name)):
         def teardown(self) -> None:
-            progress(0)
+            progress()
             super().teardown()
 
     options = settings(max_examples=count, stateful_step_count=50, deadline=None, database=None)
