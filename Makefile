@@ -4,9 +4,9 @@ PYTHON ?= python3
 BIN := .venv/bin
 
 # Threads of the linear algebra library slow down the many small matrices of the tests.
-check test: export OPENBLAS_NUM_THREADS = 1
+check test faults: export OPENBLAS_NUM_THREADS = 1
 
-.PHONY: reproduce demo check test bench clean
+.PHONY: reproduce demo check test faults bench clean
 
 # The paper's experiments, figures and claims: out/reproduce/index.html. OPTIONS=--quick for a short run.
 reproduce: .venv/reproduce.stamp
@@ -22,6 +22,10 @@ check: .venv/test.stamp lint
 # The whole check: also slow tests, optional packages, doctests, the Python in the docs, and every example.
 test: .venv/test.stamp lint
 	$(BIN)/python -m pytest
+
+# Odd arguments, damaged files, kills, threads and long runs, in large numbers: about an hour. SHARE=0.01 for a minute.
+faults: .venv/test.stamp
+	PYTHONPATH=tests $(BIN)/python -m softbandit_tests.faults $(SHARE)
 
 .PHONY: lint
 lint: .venv/test.stamp

@@ -26,7 +26,7 @@ def assert_unchanged(agent, before):
 def test_ask_chooses_among_the_given_arms_and_refuses_bad_lists():
     agent = sb.Agent(examples_of.policy(explore="rand"))
     assert {agent.ask(among=[4, 7]).arm for _ in range(3)} <= {4, 7}
-    for bad in ([], [30], [-1], ["x"], 3, "ab"):
+    for bad in ([], [30], [-1], ["x"], 3, "ab", [[1], [2, 3]], np.array([[1]]), range(2**62), {1}):
         with pytest.raises(sb.ArgumentError, match="among: expected"):
             agent.ask(among=bad)
 
@@ -168,6 +168,7 @@ def test_a_cost_that_is_not_a_finite_number_is_refused(cost):
         ("CKB, two constraints", [[1.0], [1.0, 2.0]]),
         ("CKB, unconstrained", 0.1),
         ("CKB, unconstrained", [0.1]),
+        ("CKB, unconstrained", range(2**62)),
     ],
 )
 def test_a_wrong_number_of_costs_is_refused(name, cost):

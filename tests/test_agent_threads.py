@@ -1,22 +1,27 @@
 """An agent that several threads share: nothing is lost, told twice, or read while it changes."""
 
 import copy
-import gc
 import pickle
 import sys
 import threading
-import tracemalloc
 from itertools import chain
 
 import numpy as np
 import pytest
 from softbandit_tests import examples_of
+from softbandit_tests.shared_agents import (
+    acceptances,
+    agent_of_independent_arms,
+    assert_posterior_is_that_of_the_record,
+    memory_growth,
+    run_in_threads,
+    tell_in_threads,
+)
 
 import softbandit as sb
 from softbandit.agent_file import leaves
 
 THREADS = 8
-LAMBDA = 0.5
 
 
 @pytest.fixture(autouse=True)
@@ -27,73 +32,17 @@ def _threads_that_switch_often():
     sys.setswitchinterval(interval)
 
 
-def run_in_threads(*tasks):
-    """Run the tasks at the same time, each with its number, and return what they returned."""
-    results, errors, start = [None] * len(tasks), [], threading.Barrier(len(tasks))
-
-    def run(i, task):
-        start.wait()
-        try:
-            results[i] = task(i)
-        except Exception as error:
-            errors.append(error)
-
-    threads = [threading.Thread(target=run, args=pair) for pair in enumerate(tasks)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    if errors:
-        raise errors[0]
-    return results
-
-
-def agent_of_independent_arms(arms=5, **settings):
-    """An agent whose posterior of an arm follows from the count and the sum of what was observed there."""
-    common = {"reward_bound": 5, "cost_bound": 5, "noise": 1, "horizon": 10**6, "slater": 0.5, "regularisation": LAMBDA}
-    return sb.Agent(sb.CKB(np.arange(float(arms))[:, None], sb.Tabular(np.eye(arms)), **common, **settings))
-
-
-def assert_posterior_is_that_of_the_record(agent):
-    record = agent.record
-    n = len(agent.policy.arms)
-    count = np.bincount(record.arms, minlength=n)
-    for row, y in enumerate((record.rewards, record.costs[:, 0])):
-        total = np.bincount(record.arms, weights=y, minlength=n)
-        np.testing.assert_allclose(agent.posterior.mean()[row], total / (count + LAMBDA), atol=1e-10)
-        np.testing.assert_allclose(agent.posterior.std()[row] ** 2, LAMBDA / (count + LAMBDA), atol=1e-10)
-    assert agent.round == agent._state.round == len(record)
-
-
 def test_every_tell_of_eight_threads_is_in_the_posterior():
-    agent, each = agent_of_independent_arms(), 40
-
-    def play(i):
-        told = []
-        for k in range(each):
-            decision, reward, cost = agent.ask(), i + k / 64, -i / 64
-            agent.tell(decision, reward, cost)
-            told.append((decision.arm, reward, cost))
-        return told
-
-    told = list(chain(*run_in_threads(*[play] * THREADS)))
-    record = agent.record
+    agent = agent_of_independent_arms()
+    told, record = tell_in_threads(agent, THREADS, each=40), agent.record
+    assert len(told) == THREADS * 40
     assert sorted(told) == sorted(zip(record.arms, record.rewards, record.costs[:, 0], strict=True))
     assert_posterior_is_that_of_the_record(agent)
 
 
 def test_a_decision_that_eight_threads_tell_is_accepted_once():
     agent = agent_of_independent_arms()
-
-    def accepted(decision):
-        try:
-            agent.tell(decision, 0.0, 0.0)
-        except sb.DecisionError:
-            return 0
-        return 1
-
-    for decision in [agent.ask() for _ in range(12)]:
-        assert sum(run_in_threads(*[lambda i, d=decision: accepted(d)] * THREADS)) == 1
+    assert [acceptances(agent, THREADS) for _ in range(12)] == [1] * 12
     assert agent.round == 12
 
 
@@ -220,17 +169,5 @@ def test_a_copy_of_an_agent_goes_on_by_itself(copied, policy):
 
 
 def test_tells_need_no_memory_beyond_the_record():
-    agent = agent_of_independent_arms()
-
-    def memory_after(tells):
-        for _ in range(tells):
-            agent.tell(agent.ask(), 0.0, 0.0)
-        gc.collect()  # empties the interpreter's lists of free objects
-        return tracemalloc.get_traced_memory()[0] - agent.record._table.buffer.nbytes
-
-    tracemalloc.start()
-    try:
-        growth = -memory_after(200) + memory_after(600)
-    finally:
-        tracemalloc.stop()
-    assert growth < 600 * 16  # bytes; NumPy's caches grow by a few, and one int for each tell would take 28
+    # NumPy's caches grow by a few bytes, and one int for each tell would take 28.
+    assert memory_growth(tells=600) < 600 * 16

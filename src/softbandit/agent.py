@@ -182,7 +182,7 @@ class Agent:
         m = self.policy.constraints
         choice = self._issuer.check(decision)
         r = np.array([validation.number("reward", reward, FeedbackError)])
-        if m == 0 and np.size(np.asarray(cost, dtype=object)):
+        if m == 0 and not (validation.is_listed(cost) and not len(cost)):  # type: ignore[arg-type]
             raise FeedbackError.of("cost", "none", cost, "This policy uses no costs: leave cost out.")
         c = validation.numbers("cost", cost, m, FeedbackError, single=m == 1)[None, :]
         check_size(np.append(r, c))
@@ -229,8 +229,6 @@ class Agent:
         raised = validation.numbers("by", by, m, single=m == 1)
         agent = copy.copy(self)
         agent._now, agent._remarked = agent._now.with_limits_raised(raised), {}
-        if not agent._now.stage.policy.usable(agent._state):
-            raise ArgumentError.of("by", "numbers of a usable size", by, "Check the units.")
         return agent
 
     def __repr__(self) -> str:
@@ -379,10 +377,12 @@ class Agent:
         if not step.takes_contexts:
             remedy = "It has no rule for a round without a safe arm; leave among out."
             raise ArgumentError.of("among", f"all arms, with {type(self.policy).__name__}", among, remedy)
-        if np.ndim(among) != 1 or not len(among):
-            raise ArgumentError.of("among", "a list of at least one arm", among, "Pass the arms to choose from.")
+        expected, remedy = "a list of at least one arm", "Pass the arms to choose from."
+        arms = validation.listed("among", among, expected, remedy)
+        if not arms:
+            raise ArgumentError.of("among", expected, among, remedy)
         mask = np.zeros((1, n), dtype=bool)
-        mask[0, [validation.whole("among", arm, 0, n - 1) for arm in among]] = True
+        mask[0, [validation.whole("among", arm, 0, n - 1) for arm in arms]] = True
         return mask
 
     def _warn_past_horizon(self, round: int) -> None:

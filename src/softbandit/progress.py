@@ -8,8 +8,9 @@ from typing import NamedTuple
 import numpy as np
 
 from softbandit.backend import Floats, PerCost, PerTrial
-from softbandit.errors import DecisionError, Description, FeedbackError
+from softbandit.errors import ArgumentError, DecisionError, Description, FeedbackError
 from softbandit.policies import Choice, Policy, Stage, State
+from softbandit.policies.base import LARGEST
 from softbandit.record import NO_TICKET, Entry, Record
 
 
@@ -83,5 +84,11 @@ class Progress(NamedTuple):
 
     def with_limits_raised(self, by: Floats) -> "Progress":
         """Return the progress with every limit raised by (m,)."""
-        state = self.stage.policy.with_limits_raised(self.state, by)
-        return self._replace(state=state, record=self.record.with_limits_raised(by))
+        step, record = self.stage.policy, self.record.with_limits_raised(by)
+        with np.errstate(over="ignore", invalid="ignore"):
+            usable = np.abs(np.append(by, record.costs)).max(initial=0.0) <= LARGEST
+            state = step.with_limits_raised(self.state, by) if usable else self.state
+            usable = usable and step.usable(state)
+        if not usable:
+            raise ArgumentError.of("by", "numbers of a usable size", by.tolist(), "Check the units.")
+        return self._replace(state=state, record=record)

@@ -122,3 +122,31 @@ def test_thompson_sampling_refuses_a_users_kernel_without_frequencies():
 def test_a_users_kernel_has_no_gain_rate_unless_it_defines_one():
     with pytest.raises(sb.KernelError, match="or define `gain_rate`"):
         sb.theory.gain_rate(0.5 * Cauchy(0.5), 2)
+
+
+NESTED = {
+    "sum": lambda kernel: kernel + sb.Linear(),
+    "product": lambda kernel: sb.Linear() * kernel,
+    "multiple": lambda kernel: 0.5 * kernel,
+}
+
+
+@pytest.mark.parametrize("nest", NESTED.values(), ids=NESTED)
+def test_kernels_in_kernels_can_be_used_to_a_depth_beyond_which_they_are_refused(nest, tmp_path):
+    kernel = sb.Linear()
+    for _ in range(149):
+        kernel = nest(kernel)
+    with pytest.raises(sb.KernelError, match="kernels at most 150 deep, got 151. Combine many in pairs"):
+        nest(kernel)
+    settings = {"reward_bound": 1, "cost_bound": 1, "noise": 0.1, "horizon": 9, "slater": 0.5}
+    agent = sb.Agent(sb.CKB(np.linspace(0, 0.05, 3)[:, None], kernel, **settings))
+    agent.save(tmp_path / "run.npz")
+    assert sb.Agent.load(tmp_path / "run.npz").ask().arm == agent.ask().arm
+
+
+def test_many_kernels_can_be_added_in_pairs():
+    kernels = [sb.Linear() * (1 / 512)] * 512
+    while len(kernels) > 1:
+        kernels = [a + b for a, b in zip(kernels[::2], kernels[1::2], strict=True)]
+    X = np.ones((1, 1))
+    assert kernels[0](X, X)[0, 0] == pytest.approx(1.0)

@@ -161,6 +161,27 @@ def test_limits_that_cannot_be_used_are_refused(bad):
         agent.with_limits_raised(by=bad)
 
 
+@pytest.mark.parametrize("by", [1e151, -1e160, 1.7e308])
+@pytest.mark.parametrize("rounds", [0, 6])
+def test_limits_raised_beyond_what_can_be_squared_are_refused_and_leave_the_agent_as_it_was(by, rounds):
+    agent = sb.Agent(sb.Autopilot(np.linspace(0, 1, 7)[:, None]))
+    for t in range(rounds):
+        agent.tell(agent.ask(), np.sin(t), np.cos(t))
+    before = agent._now
+    with pytest.raises(sb.ArgumentError, match="by: expected numbers of a usable size"):
+        agent.with_limits_raised(by)
+    assert agent._now is before
+
+
+def test_limits_can_be_raised_by_a_number_that_is_hardly_above_zero():
+    """Costs of that size would overflow what they are divided into; as observations they count as zero."""
+    agent = sb.Agent(sb.Autopilot(np.linspace(0, 1, 7)[:, None]))
+    for cost in (0.0, -2.6, 0.0, 0.0):
+        agent.tell(agent.ask(), 0.0, cost)
+    raised = agent.with_limits_raised(1e-308)
+    np.testing.assert_array_equal(raised.posterior.mean(), agent.with_limits_raised(0.0).posterior.mean())
+
+
 def test_debts_from_before_a_change_are_not_repaid():
     agent = autopilot()
     play(agent, 30, lambda x: x + 2)

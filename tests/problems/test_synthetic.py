@@ -62,3 +62,9 @@ def test_constraints_that_cannot_be_met_are_refused_after_redrawing(monkeypatch)
     monkeypatch.setattr("softbandit.problems.synthetic.REDRAWS", 3)
     with pytest.raises(sb.InfeasibleError, match="rkhs: expected a Slater margin of 0.1, got none in 3 draws"):
         sb.problems.rkhs(arms=1, constraints=12)
+
+
+def test_more_constraints_are_redrawn_less_often(monkeypatch):
+    monkeypatch.setattr("softbandit.problems.synthetic.MOST_COSTS", 400)
+    with pytest.raises(sb.InfeasibleError, match="got none in 4 draws"):
+        sb.problems.rkhs(arms=2, coefficients=1, constraints=100)

@@ -1,6 +1,8 @@
 """Every public callable, found by discovery, with arguments that it accepts."""
 
+import copy
 import inspect
+import tempfile
 from functools import cache
 from typing import NamedTuple
 
@@ -255,4 +257,52 @@ def _methods():
         "Source.status": (sb.data.SENSORS.status, {"folder": "no such folder"}),
         "CKB.replace": (policy().replace, {"horizon": 70, "slater": 0.5, "explore": "ts"}),
         "CKB.guarantees": (policy().guarantees, {"problem": problem()}),
+        **_agent_methods(),
+    }
+
+
+@cache
+def folder():
+    """A folder for files of agents, which goes away with the process."""
+    return tempfile.TemporaryDirectory()
+
+
+def _played(the_policy, rounds=3):
+    """An agent after some rounds, and its last decision."""
+    agent = sb.Agent(the_policy)
+    for i in range(rounds):
+        decision = agent.ask()
+        agent.tell(decision, 0.1 * i, -0.1 * i)
+    return agent, decision
+
+
+def _agent_methods():
+    """Methods of agents. Those that change one work on a copy and return it, so that its next round is played too."""
+    agent, told = _played(policy())
+    tuned, _ = _played(sb.Autopilot(POINTS), rounds=6)
+    searched, _ = _played(sb.CKB(**settings(arms=sb.Box(0, 1))))
+    free = sb.Agent(sb.CKB(**settings(constraints=0)))
+    path = f"{folder().name}/agent.npz"
+    agent.save(path)
+
+    def changing(method):
+        def call(**arguments):
+            twin = copy.deepcopy(method.__self__)
+            getattr(twin, method.__name__)(**arguments)
+            return twin
+
+        return call
+
+    return {
+        "Agent.ask": (agent.ask, {"among": [1, 2]}),
+        "Agent.tell": (changing(agent.tell), {"decision": agent.ask(), "reward": 0.5, "cost": 0.5}),
+        "Agent.tell, no costs": (changing(free.tell), {"decision": free.ask(), "reward": 0.5, "cost": ()}),
+        "Agent.forget": (changing(agent.forget), {"decision": told}),
+        "Agent.save": (changing(agent.save), {"path": path}),
+        "Agent.load": (sb.Agent.load, {"path": path, "policy": None, "memory": 2**30}),
+        "Agent.certificate": (agent.certificate, {"confidence": 0.1, "cost_range": (-9, 9)}),
+        "Agent.recommend": (agent.recommend, {"probability": 0.9}),
+        "Agent.with_limits_raised": (tuned.with_limits_raised, {"by": 0.5}),
+        "Agent.acquisition": (searched.acquisition, {"points": POINTS}),
+        "Posterior.mean": (searched.posterior.mean, {"points": POINTS}),
     }

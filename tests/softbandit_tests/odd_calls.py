@@ -14,6 +14,7 @@ import faulthandler
 import functools
 import itertools
 import json
+import os
 import random
 import resource
 import signal
@@ -24,7 +25,7 @@ import warnings
 from pathlib import Path
 
 import numpy as np
-from softbandit_tests.entry_points import entry_points
+from softbandit_tests.entry_points import entry_points, folder
 from softbandit_tests.odd_values import ODD
 
 import softbandit as sb
@@ -82,10 +83,11 @@ def describe(error):
 
 
 def follow_up(result):
-    """Play a policy that was accepted, and load it from a file."""
-    if not isinstance(result, Policy):
+    """Play a policy that was accepted, or an agent, and load it from a file."""
+    if not isinstance(result, (Policy, sb.Agent)):
         return
-    agent, m = sb.Agent(result), result.constraints
+    agent = result if isinstance(result, sb.Agent) else sb.Agent(result)
+    m = agent.policy.constraints
     agent.tell(agent.ask(), 0.1, [0.1] * m)
     decision = agent.ask()
     numbers = np.append(decision.reward_estimate, np.append(decision.dual, decision.cost_estimate))
@@ -107,6 +109,7 @@ def work(seed, first, last):
     warnings.simplefilter("ignore")
     with contextlib.suppress(sb.MissingExtraError):
         sb.data.sp500_panel()  # its imports take seconds
+    os.chdir(folder().name)  # odd names of files are written here
     for i, (point, odd) in enumerate(itertools.islice(calls(seed), first, last), start=first):
         say(f"# {i}")
         faulthandler.dump_traceback_later(STUCK, exit=True)
@@ -131,22 +134,27 @@ def in_words(build):
     return f"a {type(build()).__name__} without repr"
 
 
-def run(count, seed=0):
+def run(count, seed=0, progress=lambda done: None):
     """Make that many calls. Return [callable, odd arguments, fault] of each that ended badly."""
     faults, first = [], 0
     while first < count:
         arguments = [sys.executable, "-m", __spec__.name, "worker", str(seed), str(first), str(count)]
-        done = subprocess.run(arguments, capture_output=True, text=True)
-        lines = done.stdout.splitlines()
-        faults += [json.loads(line) for line in lines if not line.startswith("#")]
-        if done.returncode == 0:
-            break
-        started = [int(line[2:]) for line in lines if line.startswith("# ")]
-        if not started:
-            raise RuntimeError(done.stderr)
-        point, odd = next(itertools.islice(calls(seed), started[-1], None))
-        faults.append([point.name, arguments_in_words(odd), f"Crash: exit status {done.returncode}"])
-        first = started[-1] + 1
+        started = None
+        with tempfile.TemporaryFile("w+") as errors:
+            with subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=errors, text=True) as process:
+                for line in process.stdout:
+                    if line.startswith("# "):
+                        started = int(line[2:])
+                        progress(started)
+                    else:
+                        faults.append(json.loads(line))
+            if process.returncode == 0:
+                break
+            if started is None:
+                raise RuntimeError(errors.seek(0) or errors.read())
+        point, odd = next(itertools.islice(calls(seed), started, None))
+        faults.append([point.name, arguments_in_words(odd), f"Crash: exit status {process.returncode}"])
+        first = started + 1
     return faults
 
 

@@ -11,6 +11,7 @@ import struct
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -66,12 +67,13 @@ def kill(path: Path, delay: float) -> list[int]:
     return [number for (number,) in ROUND.iter_unpack(acknowledged)]
 
 
-def kills(count: int, seed: int = 0) -> Kills:
+def kills(count: int, seed: int = 0, progress: Callable[[int], None] = lambda done: None) -> Kills:
     rng, saves, lost, damaged, orphans = np.random.default_rng(seed), 0, 0, 0, 0
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "run.npz"
         new_agent().save(path)
-        for _ in range(count):
+        for i in range(count):
+            progress(i)
             rounds = kill(path, rng.uniform(0, 0.02))
             saves += len(rounds)
             orphans += len(list(path.parent.iterdir())) - 1

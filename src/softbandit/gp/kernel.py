@@ -18,17 +18,18 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple, Self
+from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from softbandit import validation
 from softbandit.backend import Floats
-from softbandit.errors import KernelError
+from softbandit.errors import Description, KernelError
 from softbandit.gp.prior_samples import FREQUENCIES, Path, fourier_path
 
 STEP = 1e-5  # step in ln(parameter) of the differences: errors of STEP^2 and of rounding / STEP, 1e-10 and 1e-11 of k
+DEEPEST = 150  # kernels inside kernels: Python's recursion and an agent's file hold as many
 
 
 class Rate(NamedTuple):
@@ -43,6 +44,8 @@ class Rate(NamedTuple):
 
 class Kernel(ABC):
     """A symmetric positive semi-definite function of two points."""
+
+    _depth: ClassVar[int] = 1  # of kernels inside kernels; a combination has its own
 
     @abstractmethod
     def __call__(self, X: Floats, Y: Floats) -> Floats:
@@ -142,12 +145,25 @@ def checked_kernel(what: str, value: object) -> Kernel:
     return value
 
 
+def combined_depth(*parts: Kernel) -> int:
+    """Return the depth of a combination of kernels."""
+    depth = 1 + max(part._depth for part in parts)
+    if depth > DEEPEST:
+        remedy = "Combine many in pairs, such as (a + b) + (c + d), or write a class of your own."
+        raise KernelError.of("kernel", f"kernels at most {DEEPEST} deep", Description(f"{depth}"), remedy)
+    return depth
+
+
 @dataclass(frozen=True)
 class Pair(Kernel):
     """A combination of two kernels; its parameters are those of `left`, then those of `right`."""
 
     left: Kernel
     right: Kernel
+
+    def __post_init__(self) -> None:
+        left, right = checked_kernel("left", self.left), checked_kernel("right", self.right)
+        validation.store(self, _depth=combined_depth(left, right))
 
     def parameters(self) -> tuple[float, ...]:
         return self.left.parameters() + self.right.parameters()
@@ -221,9 +237,8 @@ class Scaled(Kernel):
     scale: float
 
     def __post_init__(self) -> None:
-        validation.store(
-            self, kernel=checked_kernel("kernel", self.kernel), scale=validation.positive("scale", self.scale)
-        )
+        kernel = checked_kernel("kernel", self.kernel)
+        validation.store(self, scale=validation.positive("scale", self.scale), _depth=combined_depth(kernel))
 
     def __call__(self, X: Floats, Y: Floats) -> Floats:
         return self.scale * self.kernel(X, Y)

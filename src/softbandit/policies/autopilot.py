@@ -133,7 +133,7 @@ class Knowledge:
 
     def with_limits_raised(self, by: Floats) -> "Knowledge":
         """Return the knowledge for limits raised by (m,): every cost is lower by as much, and debts count anew."""
-        changed = replace(self, Y=self.Y - np.append(0.0, by), since=len(self.X))
+        changed = replace(self, Y=without_tiny(self.Y - np.append(0.0, by)), since=len(self.X))
         return changed.learn() if self.models else changed
 
     def by_point(self, i: int) -> Repeats:

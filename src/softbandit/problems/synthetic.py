@@ -17,7 +17,7 @@ from softbandit.theory import largest_margin
 
 Draw = tuple[tuple[Floats, Floats], float]  # two arrays that define the functions, and their Slater margin
 LEAST_SLATER = 0.1
-REDRAWS = 1000
+REDRAWS, MOST_COSTS = 1000, 20_000  # draws, and costs in all of them: seconds
 PROBES = 4096  # points of a domain at which the Slater margin is computed
 
 
@@ -59,7 +59,7 @@ def rkhs(
         cost = np.stack(values, axis=1)
         return (cost, np.array(norms)), largest_margin(cost).margin
 
-    (cost, G), margin = _redraw_until_slater("rkhs", draw_costs)
+    (cost, G), margin = _redraw_until_slater("rkhs", m, draw_costs)
     name = f"rkhs({n} arms, seed {seed})"
     return Problem(X, k, reward, drop_single(cost), noise, B, drop_single(G), margin, name, law=noise_law)
 
@@ -95,7 +95,7 @@ def rkhs_on(
         a = rng.uniform(-1, 1, (p, 1 + m))
         return (centres, a), largest_margin(k(probes, centres) @ a[:, 1:]).margin if m else 1.0
 
-    (centres, a), margin = _redraw_until_slater("rkhs_on", draw_coefficients)
+    (centres, a), margin = _redraw_until_slater("rkhs_on", m, draw_coefficients)
     norms = np.sqrt(np.einsum("ij,ik,kj->j", a, k(centres, centres), a))
 
     def function(X: Floats) -> Floats:
@@ -113,12 +113,13 @@ def _draw_function(kernel: Kernel, X: Floats, p: int, rng: np.random.Generator) 
     return kernel(X, centres) @ a, float(np.sqrt(a @ kernel(centres, centres) @ a))
 
 
-def _redraw_until_slater(maker: str, draw: Callable[[], Draw]) -> Draw:
-    """Return the first draw with a Slater margin of at least 0.1, and the margin, capped at 1."""
-    for _ in range(REDRAWS):
+def _redraw_until_slater(maker: str, m: int, draw: Callable[[], Draw]) -> Draw:
+    """Return the first draw of m costs with a Slater margin of at least 0.1, and the margin, capped at 1."""
+    redraws = min(REDRAWS, MOST_COSTS // max(m, 1))
+    for _ in range(redraws):
         drawn, margin = draw()
         if margin >= LEAST_SLATER:
             return drawn, min(margin, 1.0)
-    got = Description(f"none in {REDRAWS} draws")
+    got = Description(f"none in {redraws} draws")
     remedy = "Ask for fewer constraints, more coefficients or another seed."
     raise InfeasibleError.of(maker, f"a Slater margin of {LEAST_SLATER}", got, remedy)

@@ -1,0 +1,220 @@
+"""Every test of faults at length, and one table of what came of them.
+
+    make faults               # all of it: about an hour
+    make faults SHARE=0.01    # a hundredth
+
+Each check runs in a process of its own, so that a crash fails one row, and memory is that of the check.
+`python -m softbandit_tests.faults 0.01 kills` runs one of them and prints its row as JSON.
+"""
+
+import itertools
+import json
+import resource
+import subprocess
+import sys
+import time
+import traceback
+import warnings
+from collections import Counter
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from hypothesis import HealthCheck, settings
+from hypothesis.stateful import run_state_machine_as_test
+from softbandit_tests import damaged_files, odd_calls, shared_agents, stressed_saves
+from softbandit_tests.agent_machine import POLICIES, machine_of
+from softbandit_tests.paper_formulas import moments_of_played_arms
+
+import softbandit as sb
+
+THREADS, PROCESSES = 8, 4
+GIB = 2**30
+SWITCH = 1e-6  # seconds after which another thread gets its turn: as often as possible
+EVERY = 20  # seconds between two lines of progress
+
+
+class Row(NamedTuple):
+    what: str
+    number: int
+    failures: int
+    worst: str
+    target: str
+
+
+class Progress:
+    """Prints how far a check is, now and then, and remembers the longest time between two steps."""
+
+    def __init__(self, what: str, count: int) -> None:
+        self.what, self.count, self.longest = what, count, 0.0
+        self.last, self.printed = None, time.monotonic()  # what comes before the first step does not count
+
+    def __call__(self, done: int) -> None:
+        now = time.monotonic()
+        self.longest, self.last = max(self.longest, now - (self.last or now)), now
+        if now - self.printed >= EVERY:
+            self.printed = now
+            note(f"{self.what}: {done:,} of {self.count:,}")
+
+
+def note(text: str) -> None:
+    sys.stderr.write(f"{text}\n")
+    sys.stderr.flush()
+
+
+def noted(faults: list) -> int:
+    """Print the first faults, and return how many there are."""
+    for fault in faults[:20]:
+        note(f"FAILED {fault}")
+    return len(faults)
+
+
+def peak(who: int = resource.RUSAGE_SELF) -> str:
+    """Return the most memory that a process has used, in words."""
+    kilobytes = resource.getrusage(who).ru_maxrss / (1024 if sys.platform == "darwin" else 1)
+    return f"{kilobytes * 1024 / GIB:.2f} GiB"
+
+
+# -- The checks: each takes its number, and returns a row. --
+
+
+def odd_arguments(count: int) -> Row:
+    progress = Progress("odd arguments", count)
+    failures = noted(odd_calls.run(count, seed=1, progress=progress))
+    worst = f"{progress.longest:.1f} s, {peak(resource.RUSAGE_CHILDREN)}"
+    return Row("calls with odd arguments", count, failures, worst, "under 5 s")
+
+
+def files(count: int) -> Row:
+    warnings.simplefilter("ignore")
+    loads = list(itertools.chain(*damaged_files.run(count, seed=1, progress=Progress("files", count)).values()))
+    failures = noted([load for load in loads if load.fault or load.bytes >= GIB])
+    worst = f"{max(load.seconds for load in loads):.1f} s, {peak()}"
+    return Row("damaged or crafted files", len(loads), failures, worst, "under 1 GiB")
+
+
+def kills(count: int) -> Row:
+    result = stressed_saves.kills(count, seed=1, progress=Progress("kills", count))
+    failures = result.lost + result.damaged + noted(result.left)
+    return Row("kills during saves", count, failures, f"{result.lost} of {result.saves:,} lost", "0 lost")
+
+
+def races(count: int) -> Row:
+    saved, held = stressed_saves.races(PROCESSES, count // PROCESSES)
+    return Row("saves of racing processes", saved, saved - held, f"{saved - held} lost", "0 lost")
+
+
+def threads(count: int) -> Row:
+    sys.setswitchinterval(SWITCH)
+    agent, progress = shared_agents.agent_of_independent_arms(), Progress("tells of threads", count)
+    told = shared_agents.tell_in_threads(agent, THREADS, count // THREADS, progress)
+    record = zip(agent.record.arms, agent.record.rewards, agent.record.costs[:, 0], strict=True)
+    lost = (Counter(told) - Counter(record)).total()
+    shared_agents.assert_posterior_is_that_of_the_record(agent)
+    return Row(f"tells of {THREADS} threads", len(told), lost, f"{lost} lost", "0 lost")
+
+
+def same_tells(count: int) -> Row:
+    sys.setswitchinterval(SWITCH)
+    agent = shared_agents.agent_of_independent_arms()
+    accepted = [shared_agents.acceptances(agent, THREADS) for _ in range(count)]
+    failures = count - accepted.count(1)
+    return Row(f"one tell by {THREADS} threads", count, failures, f"{max(accepted)} accepted", "1 accepted")
+
+
+def memory(count: int) -> Row:
+    growth = shared_agents.memory_growth(count, progress=Progress("tells that may leak", count)) / count
+    limit = 1 + 10_000 / count  # NumPy's caches
+    return Row("tells that may leak", count, int(growth > limit), f"{growth:.2f} bytes each", f"< {limit:.1f} bytes")
+
+
+def accuracy(count: int) -> Row:
+    """Play with little noise, and compare with the posterior from counts and sums."""
+    lam, kernel, arms = 1e-8, sb.Matern(0.4, nu=1.5), np.linspace(0, 1, 6)[:, None]
+    bounds = {"reward_bound": 5, "cost_bound": 5, "noise": 1, "horizon": 10**7, "slater": 0.5}
+    agent, rng = sb.Agent(sb.CKB(arms, kernel, **bounds, regularisation=lam)), np.random.default_rng(1)
+    played = rng.choice(6, size=count, p=rng.dirichlet(np.ones(6)))
+    played[:6] = range(6)  # the exact formula needs every arm
+    y = np.sin(3 * arms[played, 0])[:, None] + 0.1 * rng.standard_normal((count, 2))
+    progress = Progress("rounds", count)
+    for t, (arm, (reward, cost)) in enumerate(zip(played.tolist(), y.tolist(), strict=True)):
+        progress(t)
+        agent.tell(agent.ask(among=[arm]), reward, cost)
+    mu, sigma = zip(*(moments_of_played_arms(kernel(arms, arms), played, row, lam) for row in y.T), strict=True)
+    mean, std = np.abs(agent.posterior.mean() - mu).max(), np.abs(agent.posterior.std() / sigma - 1).max()
+    failures = int(not mean < 1e-12) + int(not std < 1e-8)
+    return Row("rounds: error of mu, sigma", count, failures, f"{mean:.0e}, {std:.0e}", "1e-12, 1e-8")
+
+
+def histories(count: int) -> Row:
+    progress, numbers = Progress("agents in any order", count), itertools.count(1)
+    failures = 0
+    for name in POLICIES:
+        failures += history_fails(name, count // len(POLICIES), lambda: progress(next(numbers)))
+    return Row("agents, calls in any order", count, failures, f"{progress.longest:.1f} s each", "equal to a list")
+
+
+def history_fails(name: str, count: int, progress: Callable[[], None]) -> bool:
+    """Return whether an agent of that policy fails in any of so many histories, and print the shortest."""
+
+    class Counted(machine_of(name)):
+        def teardown(self) -> None:
+            progress()
+            super().teardown()
+
+    options = settings(max_examples=count, stateful_step_count=50, deadline=None, database=None)
+    try:
+        run_state_machine_as_test(Counted, settings=settings(options, suppress_health_check=list(HealthCheck)))
+    except Exception:
+        note(traceback.format_exc())
+        return True
+    return False
+
+
+CHECKS = {
+    odd_arguments: 100_000,
+    files: 10_000,
+    kills: 1000,
+    races: 1000,
+    threads: 100_000,
+    same_tells: 1000,
+    memory: 100_000,
+    accuracy: 10**6,
+    histories: 1000,
+}
+"""The checks, with their numbers at full length."""
+
+LEAST = 24  # of each, whatever the share
+
+
+def run_check(name: str, share: float) -> Row:
+    """Run a check in a process of its own."""
+    note(f"{name} ...")
+    arguments = [sys.executable, "-m", "softbandit_tests.faults", str(share), name]
+    done = subprocess.run(arguments, stdout=subprocess.PIPE, text=True)
+    crashed = Row(name, 0, 1, f"exit status {done.returncode}", "no crash")
+    row = crashed if done.returncode else Row(*json.loads(done.stdout))
+    note(line(row))
+    return row
+
+
+def table(rows: list[Row]) -> str:
+    return "\n".join([f"{'what':27}{'number':>9}{'failures':>9}  {'worst':18}target", *map(line, rows)])
+
+
+def line(row: Row) -> str:
+    return f"{row.what:27}{row.number:9,}{row.failures:9,}  {row.worst:18}{row.target}"
+
+
+def main(share: float = 1.0) -> int:
+    rows = [run_check(check.__name__, share) for check in CHECKS]
+    sys.stdout.write(f"{table(rows)}\n")
+    return int(any(row.failures for row in rows))
+
+
+if __name__ == "__main__":
+    if len(sys.argv) == 3:
+        check = {check.__name__: check for check in CHECKS}[sys.argv[2]]
+        sys.stdout.write(json.dumps(check(max(LEAST, round(CHECKS[check] * float(sys.argv[1]))))))
+    else:
+        sys.exit(main(*map(float, sys.argv[1:])))
