@@ -112,7 +112,8 @@ class Knowledge:
     def _learn_output(self, i: int, start: Floats | None) -> OutputModel:
         data = self.by_point(i)
         units = Units.learned(data.means, i > 0, data.means[far_apart(data.points, APART)])
-        effects, theta = learn(self.policy.form, data.with_values(units.inside(self.Y[:, i])), start)
+        inside = data.with_values(units.inside(self.Y[:, i]))
+        effects, theta = learn(self.policy.form, inside, start, self.Y.shape[1])
         return OutputModel(units, effects, theta)
 
     def with_posteriors(self) -> "Knowledge":
