@@ -8,8 +8,6 @@ import pytest
 
 import softbandit as sb
 from softbandit.backend.random import POLICY, draw
-from softbandit.gp import fixed_points, growing_cholesky
-from softbandit.policies import ckb
 
 BOX = sb.Box([0, -1], [1, 1])
 MIXED = sb.Space({"u": sb.Float(0, 1), "n": sb.Integer(1, 9), "k": sb.Categorical(["a", "b"])})
@@ -139,39 +137,6 @@ def test_the_maximiser_is_within_c_over_sqrt_t_of_the_best_of_a_dense_grid(explo
         misses += gap > 0.01 * policy.reward_bound / np.sqrt(t)
         agent.tell(decision, *problem.function(decision.x[None])[0])
     assert misses == 0
-
-
-@pytest.fixture
-def early_spread(monkeypatch):
-    """Let candidates stay the same for 4 rounds from round 4 on, and blocks be full after 2."""
-    monkeypatch.setattr(ckb, "SAME_SPREAD", 4)
-    for module in (growing_cholesky, fixed_points):
-        monkeypatch.setattr(module, "ROWS", 2)
-
-
-@pytest.mark.usefixtures("early_spread")
-@pytest.mark.parametrize("explore", ["ucb", "ts"])
-def test_with_candidates_that_stay_the_maximiser_is_as_close_to_the_best_of_a_dense_grid(explore):
-    problem, grid = sb.problems.rkhs_on(sb.Box(0, 1), seed=2), np.linspace(0, 1, 2001)[:, None]
-    agent = sb.Agent(sb.CKB(**problem.settings(), horizon=100, explore=explore, width_scale=0.2))
-    for t in range(1, 10):
-        decision = agent.ask()
-        gap = agent.acquisition(grid).max() - agent.acquisition(decision.x[None])[0]
-        assert gap <= 0.01 * agent.policy.reward_bound / np.sqrt(t)
-        agent.tell(decision, *problem.function(decision.x[None])[0])
-
-
-@pytest.mark.usefixtures("early_spread")
-@pytest.mark.parametrize("name", ["UCB", "Thompson", "mixed", "budget"])
-def test_with_candidates_that_stay_a_loaded_agent_continues_to_the_bit(name, tmp_path):
-    agent, _ = play(POLICIES[name], 7)
-    agent.save(tmp_path / "run.npz")
-    loaded = sb.Agent.load(tmp_path / "run.npz")
-    for t in (7, 8):
-        decision, again = agent.ask(), loaded.ask()
-        np.testing.assert_array_equal(decision.x, again.x)
-        agent.tell(decision, *feedback(decision.x, 1, t))
-        loaded.tell(again, *feedback(again.x, 1, t))
 
 
 class Rough(sb.Kernel):

@@ -2,5 +2,5 @@
 
 from softbandit.domains.grids import Axis, grid
 from softbandit.domains.parameters import Categorical, Float, Integer, LogFloat
-from softbandit.domains.search import Evaluations, Objective, accuracy, maximise, spread_points
+from softbandit.domains.search import Objective, accuracy, maximise
 from softbandit.domains.spaces import FINITE_LIMIT, Box, Domain, Space, Values

@@ -63,21 +63,13 @@ class Objective:
 
 
 def maximise(
-    objective: Objective,
-    space: Domain,
-    promising: Floats,
-    rng: Generator,
-    accuracy: float = 1e-9,
-    spread: Evaluations | None = None,
+    objective: Objective, space: Domain, promising: Floats, rng: Generator, accuracy: float = 1e-9
 ) -> Evaluations:
     """Search for a maximiser to the given accuracy, and return all evaluations on the way.
 
-    `promising` holds points (n, d) to start from, best first; `spread` replaces step 1's Sobol points, if their values
-    are known already.
+    `promising` holds points (n, d) to start from, best first.
     """
-    spread = spread or objective.at(spread_points(space, rng))
-    known = spread.plus(objective.at(_near(space, promising[:PROMISING], rng)))
-    evaluated = _refine(objective, space, known, rng, accuracy)
+    evaluated = _refine(objective, space, objective.at(candidates(space, promising, rng)), rng, accuracy)
     return evaluated if space.free.all() else _step_discrete(objective, space, evaluated, accuracy)
 
 
@@ -86,18 +78,15 @@ def accuracy(t: int, bound: float) -> float:
     return ACCURACY * bound / math.sqrt(t)
 
 
-def spread_points(space: Domain, rng: Generator) -> Floats:
-    """Return low-discrepancy points all over the domain."""
+def candidates(space: Domain, promising: Floats, rng: Generator) -> Floats:
+    """Return Sobol points, promising points, and perturbed copies of the first of those."""
     from scipy.stats.qmc import Sobol
 
-    return space.at(Sobol(space.dimension, rng=rng).random(CANDIDATES))
-
-
-def _near(space: Domain, promising: Floats, rng: Generator) -> Floats:
-    """Return the promising points, and perturbed copies of the first of them."""
+    spread = space.at(Sobol(space.dimension, rng=rng).random(CANDIDATES))
+    promising = promising[:PROMISING]
     copies = np.repeat(promising[:CENTRES], COPIES, axis=0)
     step = 0.1 * rng.random((len(copies), 1)) ** 2 * rng.standard_normal(copies.shape)
-    return np.concatenate([promising, space.snap(copies + step * (space.upper - space.lower))])
+    return np.concatenate([spread, promising, space.snap(copies + step * (space.upper - space.lower))])
 
 
 def _refine(objective: Objective, space: Domain, known: Evaluations, rng: Generator, accuracy: float) -> Evaluations:

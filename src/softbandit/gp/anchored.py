@@ -90,11 +90,6 @@ class Anchored(ABC):
         half of its derivative by K (n, a), at the same cost again.
         """
 
-    def at_fixed(self, points: Floats, a: Floats) -> tuple[Floats, Floats]:
-        """Return k(points, anchors) @ a (n, k), and the explained variance (n,), at points asked for in many rounds."""
-        K = self.kernel(points, self.anchors)
-        return K @ a, self.explained(K)[0]
-
     @abstractmethod
     def deviation(self, path: Floats, rng: np.random.Generator) -> Floats:
         """Return w (a,) with path(x) + k(x, anchors) @ w ~ GP(0, k_t), from a prior sample's values at the anchors."""

@@ -14,7 +14,7 @@ Outputs that share a kernel and lambda share L. A round costs O(t^2).
 """
 
 from collections.abc import Callable
-from dataclasses import KW_ONLY, dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Self
 
@@ -22,7 +22,6 @@ import numpy as np
 
 from softbandit.backend import Floats
 from softbandit.gp.anchored import Anchored, GrowingRows
-from softbandit.gp.fixed_points import FixedPoints
 from softbandit.gp.growing_cholesky import GrowingCholesky
 from softbandit.gp.kernel import Kernel
 
@@ -36,9 +35,6 @@ POINTS, OUTPUTS, WHITENED, LAMBDA = range(4)  # the parts of a row: x, y, v and 
 @dataclass(frozen=True, eq=False)
 class Exact(Anchored):
     """The exact posterior after t rounds, whose anchors are the observed points."""
-
-    _: KW_ONLY
-    _fixed: FixedPoints = field(default_factory=FixedPoints)  # shared, as the factor is
 
     @classmethod
     def of(cls, kernel: Kernel, regularisation: float, X: Floats, Y: Floats) -> "Exact":
@@ -78,9 +74,6 @@ class Exact(Anchored):
         V = self._factor.solve(K.T, self.t)
         return np.einsum("tn,tn->n", V, V), lambda: self._factor.solve_transposed(V, self.t).T
 
-    def at_fixed(self, points: Floats, a: Floats) -> tuple[Floats, Floats]:
-        return self._fixed.evaluate(self.kernel, self._factor, self.anchors, a, points)
-
     def deviation(self, path: Floats, rng: np.random.Generator) -> Floats:
         """Apply Matheron's rule: w = -(K + lambda I)^-1 (path + noise), noise ~ N(0, lambda)."""
         noisy = path[:, None] + np.sqrt(self._part(LAMBDA)) * rng.standard_normal((self.t, 1))
@@ -95,8 +88,6 @@ class Exact(Anchored):
         pivot = float(np.sqrt(lam + max(prior - float(row @ row), 0.0)))  # a negative variance is rounding
         v = (y - row @ self._part(WHITENED)) / pivot
         grown = self._unshared()
-        if grown is not self:
-            grown = replace(grown, _fixed=FixedPoints())
         grown._factor.append(row, pivot)
         grown._table.append(np.concatenate([x, y, v, [lam]]))
         return replace(grown, gain=self.gain + float(np.log(pivot) - 0.5 * np.log(lam)), t=self.t + 1)

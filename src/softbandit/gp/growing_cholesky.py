@@ -3,8 +3,8 @@
 It is stored in blocks of rows that are never moved: appending copies nothing, and memory is half of
 a square matrix's. Diagonal blocks are stored inverted, so that a solve consists of matrix products.
 (A triangular solver would come from SciPy's BLAS, whose threads compete with those of NumPy's BLAS:
-100x slower on two cores.) The n columns of a right-hand side are contiguous: for small n, products
-are then 1.3x faster.
+100x slower on two cores.) The columns of a right-hand side are contiguous: if they are few, products
+are 1.3x faster so.
 """
 
 from dataclasses import dataclass, field
@@ -49,16 +49,12 @@ class GrowingCholesky:
 
     def solve(self, B: Floats, rows: int) -> Floats:
         """Return L^-1 B with the first rows of L; B is (rows, n)."""
-        X = np.empty(B.shape, order="F")
-        for i, (first, last, _) in enumerate(self._spans(rows)):
-            X[first:last] = self.solve_block(i, X[:first], B[first:last])
-        return X
-
-    def solve_block(self, i: int, X: Floats, B: Floats) -> Floats:
-        """Return the rows of L^-1 B in block i, given those before, X (first, n), and these rows of B, (k, n)."""
-        block, k = self.blocks[i], len(B)
-        rest = B.T - X.T @ block.before[:k].T if i else B.T
-        return (rest @ block.inverse[:k, :k].T).T
+        columns = np.empty(B.T.shape)
+        for first, last, block in self._spans(rows):
+            k = last - first
+            rest = B[first:last].T - columns[:, :first] @ block.before[:k].T if first else B[first:last].T
+            columns[:, first:last] = rest @ block.inverse[:k, :k].T
+        return columns.T
 
     def solve_transposed(self, B: Floats, rows: int) -> Floats:
         """Return L^-T B with the first rows of L; B is (rows, n)."""
@@ -66,7 +62,8 @@ class GrowingCholesky:
         for first, last, block in reversed(self._spans(rows)):
             k = last - first
             columns[:, first:last] = columns[:, first:last] @ block.inverse[:k, :k]
-            columns[:, :first] -= columns[:, first:last] @ block.before[:k]
+            if first:
+                columns[:, :first] -= columns[:, first:last] @ block.before[:k]
         return columns.T
 
     def packed(self, rows: int) -> Floats:

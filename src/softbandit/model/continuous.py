@@ -56,11 +56,6 @@ class Term:
         """Return the estimates at X: (k, n)."""
         return self._evaluate(X)[0].T
 
-    def at_fixed(self, X: Floats) -> Floats:
-        """Return the estimates at points that stay for many rounds: (k, n)."""
-        values, explained = self.posterior.at_fixed(X, self.a)
-        return self._combined(X, values, _deviation(self.posterior.kernel.diag(X), explained)).T
-
     def linearised(self, X: Floats) -> tuple[Floats, Pullback]:
         """Return the estimates at X, and the map from derivatives by them to derivatives by the points."""
         kernel, anchors = self.posterior.kernel, self.posterior.anchors
@@ -85,22 +80,18 @@ class Term:
         The last two are ones and zeros if the estimates do not depend on sigma.
         """
         K = self.posterior.kernel(X, self.posterior.anchors)
-        sigma = np.ones(len(X))
+        h, sigma = K @ self.a, np.ones(len(X))
         derivative: Callable[[], Floats] = partial(np.zeros_like, K)
         if self.c.any() or self.custom:
             explained, derivative = self.posterior.explained(K)
             sigma = _deviation(self.posterior.kernel.diag(X), explained)
-        return self._combined(X, K @ self.a, sigma), sigma, derivative
-
-    def _combined(self, X: Floats, mean: Floats, sigma: Floats) -> Floats:
-        """Return the estimates (n, k) at X, given k(X, anchors) a and sigma."""
-        h = mean + sigma[:, None] * self.c
-        for j, (exploration, width, draws) in self.custom.items():
-            belief = PointBelief(h[None, None, :, j], sigma[None, None])
-            h[:, j] = np.reshape(exploration.estimate(belief, width, draws), -1)
+            h = h + sigma[:, None] * self.c
+            for j, (exploration, width, draws) in self.custom.items():
+                belief = PointBelief(h[None, None, :, j], sigma[None, None])
+                h[:, j] = np.reshape(exploration.estimate(belief, width, draws), -1)
         for j, path in self.paths.items():
             h[:, j] += path(X)
-        return h
+        return h, sigma, derivative
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,10 +107,6 @@ class Field:
     def __call__(self, X: Floats) -> Floats:
         """Return h_t at X: (1 + m, n)."""
         return self._stacked([term(X) for term in self.terms])
-
-    def at_fixed(self, X: Floats) -> Floats:
-        """Return h_t at points that stay for many rounds: (1 + m, n)."""
-        return self._stacked([term.at_fixed(X) for term in self.terms])
 
     def linearised(self, X: Floats) -> tuple[Floats, Pullback]:
         """Return h_t at X, and the map from derivatives by h_t to derivatives by the points."""

@@ -13,13 +13,11 @@ from softbandit.backend.shapes import ArmIndex, ArmMask, Floats, OutputsPerArm, 
 from softbandit.backend.ties import best_arm
 from softbandit.backend.traced_fields import Traced
 from softbandit.backend.vocabulary import drop_single, namespace, restrict, weighted_sum
-from softbandit.domains import Evaluations, Objective, accuracy, maximise, spread_points
+from softbandit.domains import Objective, accuracy, maximise
 from softbandit.gp import Anchored
 from softbandit.model import Exploration, Field, PerConstraint, generator
 from softbandit.policies.base import About, Choice, State, StepPolicy
 from softbandit.policies.dual import RULES, Dual, checked_slack, dual_cap, dual_rule, inverse_step
-
-SAME_SPREAD = 512  # rounds with the same candidates all over a space, so that what was solved for them can be kept
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,18 +135,14 @@ class CKB(StepPolicy):
         B, weights = self.bounds, np.append(1.0, -phi)[:, None]
 
         def value_at(X: Floats) -> Floats:
-            return self._z(h(X), phi)
+            return np.asarray(self._acquisition(h(X)[None], phi[None])[0][0])
 
         def slope_at(X: Floats) -> tuple[Floats, Floats]:
             at_x, pull = h.linearised(X)
             inside = np.abs(at_x) < B  # a truncated estimate is flat
-            return self._z(at_x, phi), pull(weights * inside)
+            return self._acquisition(at_x[None], phi[None])[0][0], pull(weights * inside)
 
         return Objective(value_at, slope_at if h.smooth else None, unit=float(B[:, 0] @ np.abs(weights[:, 0])))
-
-    def _z(self, h: Floats, phi: Floats) -> Floats:
-        """Return one trial's pseudo-acquisition (n,), given h (1 + m, n)."""
-        return np.asarray(self._acquisition(h[None], phi[None])[0][0])
 
     def _decide_on_space(self, state: State, draws: Draws) -> Choice:
         fields = self.model.fields(state.posterior, state.round + 1, draws)  # line 2: f_t, g_t
@@ -158,20 +152,12 @@ class CKB(StepPolicy):
 
     def _search(self, h: Field, phi: Floats, posterior: tuple[Anchored, ...], uniform: Floats, t: int) -> Choice:
         """Return one trial's choice; the last two uniform numbers seed the search and break ties."""
-        z, promising = self._objective(h, phi), self._by_acquisition(posterior, phi)
-        within = accuracy(t, float(self.bounds[0, 0]))
-        evaluated = maximise(z, self.arms, promising, generator(uniform[-2]), within, self._spread(h, phi, t))
+        z, B = self._objective(h, phi), float(self.bounds[0, 0])
+        evaluated = maximise(z, self.arms, self._by_acquisition(posterior, phi), generator(uniform[-2]), accuracy(t, B))
         tie_break = uniform[-1:] if self.ties == "random" else None
         x = evaluated.points[best_arm(evaluated.values[None], tie_break, lambda _: np.array([z.unit]))]  # line 6
         _, f_bar, g_bar = self._acquisition(h(x)[None], phi[None])
         return Choice(x, f_bar[:, 0], g_bar[:, :, 0])
-
-    def _spread(self, h: Field, phi: Floats, t: int) -> Evaluations | None:
-        """Return z at candidates that change every SAME_SPREAD rounds; None before, when new ones are cheap."""
-        if t < SAME_SPREAD:
-            return None
-        X = spread_points(self.arms, np.random.default_rng(t // SAME_SPREAD))
-        return Evaluations(X, self._z(h.at_fixed(X), phi))
 
     def _by_acquisition(self, posterior: tuple[Anchored, ...], phi: Floats) -> Floats:
         """Return the points observed so far, sorted by z of their posterior means."""
