@@ -142,6 +142,21 @@ def test_learning_evaluates_a_bounded_number_of_times_and_always_the_same(monkey
     assert len(calls) == 2 * count
 
 
+def test_outputs_that_are_learned_in_one_go_share_the_time(monkeypatch):
+    calls = []
+    evaluate = LogPosterior.__call__
+    monkeypatch.setattr(LogPosterior, "__call__", lambda self, theta: calls.append(theta) or evaluate(self, theta))
+    monkeypatch.setattr(learning, "WORK", 1e8)  # 40 evaluations at 80 points in 2 dimensions
+    local = np.random.default_rng(0)
+    data = Repeats.of(local.random((80, 2)), local.standard_normal(80))
+    counts = []
+    for outputs in (1, 2, 4):
+        learn(sb.Matern([1.0, 1.0]), data, outputs=outputs)
+        counts.append(len(calls))
+        calls.clear()
+    assert counts[0] == counts[1] > 1.5 * counts[2]
+
+
 def test_learning_uses_the_points_observed_most_often_and_others(monkeypatch):
     monkeypatch.setattr(learning, "MOST_POINTS", 40)
     places = np.r_[np.arange(200), np.repeat(np.arange(100, 110), 30)]

@@ -32,19 +32,53 @@ def test_repeats_puts_observations_together_by_point():
 @pytest.mark.parametrize("kernel", [sb.Matern([0.3, 0.6]), 0.5 * sb.Linear() + 0.5 * sb.SquaredExponential(0.3)])
 def test_mean_and_variance_equal_the_dense_formula(own, kernel):
     the_model, k = model(own, kernel=kernel), len(np.unique(PLACES))
-    posterior = PointPosterior.of(the_model, Repeats.of(POINTS[PLACES], Y))
-    mean, variance = posterior.moments(OTHERS)
-    Z, places = np.concatenate([posterior.data.points, OTHERS]), np.r_[np.arange(k), 100 + np.arange(5)]
-    expected = formulas.moments(the_model, POINTS[PLACES], posterior.data.place, Y, Z, places)
+    data = Repeats.of(POINTS[PLACES], Y)
+    mean, variance = PointPosterior.of(the_model, data).moments(OTHERS)
+    Z, places = np.concatenate([data.points, OTHERS]), np.r_[np.arange(k), 100 + np.arange(5)]
+    expected = formulas.moments(the_model, POINTS[PLACES], data.place, Y, Z, places)
     # The jitter adds 1e-9 of the variance to a diagonal of at least noise / 40: 7e-9 / 2.5e-3, 3e-6.
     np.testing.assert_allclose(mean, expected[0], rtol=1e-5)
     np.testing.assert_allclose(variance, expected[1], rtol=1e-5)
 
 
+@pytest.mark.parametrize("first", [1, 15, 39])
+def test_observations_one_at_a_time_equal_the_dense_formula(first):
+    the_model, X = model(noise=0.3), POINTS[PLACES]
+    posterior = PointPosterior.of(the_model, Repeats.of(X[:first], Y[:first]))
+    for x, y in zip(X[first:], Y[first:], strict=True):
+        posterior = posterior.observe(x, float(y))
+    k = len(posterior.points)
+    Z, others = np.concatenate([posterior.points, OTHERS]), np.r_[np.arange(k), 100 + np.arange(5)]
+    places = (X[:, None] == posterior.points).all(axis=2).argmax(axis=1)
+    # The jitter adds 1e-9 of the variance to a diagonal of at least noise / 40: 2e-9 / 7.5e-3, 3e-7.
+    expected = formulas.moments(the_model, X, places, Y, Z, others)
+    np.testing.assert_allclose(posterior.moments(OTHERS), expected, rtol=1e-6)
+
+
+def test_a_thousand_repeats_of_two_hundred_points_one_at_a_time_equal_all_at_once():
+    local = np.random.default_rng(1)
+    points, Z = local.random((200, 3)), local.random((20, 3))
+    X, y = points[local.integers(200, size=1000)], local.standard_normal(1000)
+    the_model = model(noise=0.01, kernel=sb.Matern(0.5))
+    posterior = PointPosterior.of(the_model, Repeats.of(X[:100], y[:100]))
+    for x, value in zip(X[100:], y[100:], strict=True):
+        posterior = posterior.observe(x, float(value))
+    expected = PointPosterior.of(the_model, Repeats.of(X, y)).at(Z)
+    np.testing.assert_allclose(posterior.at(Z), expected, rtol=1e-9)
+
+
+def test_observing_changes_no_earlier_posterior():
+    before = PointPosterior.of(model(), Repeats.of(POINTS[:4], Y[:4]))
+    expected = before.moments(OTHERS)
+    repeated, extended = before.observe(POINTS[2], 9.0), before.observe(POINTS[5], 9.0)
+    np.testing.assert_array_equal(before.moments(OTHERS), expected)
+    assert repeated.moments(OTHERS)[0][4] != expected[0][4] != extended.moments(OTHERS)[0][5]
+
+
 def test_a_point_that_was_observed_keeps_its_effect_when_it_is_asked_for_again():
     posterior = PointPosterior.of(model(own=5.0), Repeats.of(POINTS[PLACES], Y))
-    k = len(posterior.data.points)
-    mean, variance = posterior.moments(posterior.data.points[[3, 0]])
+    k = len(posterior.points)
+    mean, variance = posterior.moments(posterior.points[[3, 0]])
     np.testing.assert_allclose(mean[k:], mean[[3, 0]], rtol=1e-12)
     np.testing.assert_allclose(variance[k:], variance[[3, 0]], rtol=1e-9)
 
@@ -65,7 +99,7 @@ def test_nearly_equal_points_without_effects_of_their_own_give_finite_moments():
     assert np.isfinite(mean).all()
     assert (variance >= 0).all()
     # Pairs of equal values are interpolated within a few deviations of the noise, 1e-3.
-    np.testing.assert_allclose(mean[:18], np.sin(posterior.data.points[:, 0]), atol=5e-3)
+    np.testing.assert_allclose(mean[:18], np.sin(posterior.points[:, 0]), atol=5e-3)
 
 
 def test_effects_of_their_own_leave_points_that_were_not_observed_uncertain():

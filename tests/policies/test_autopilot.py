@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import softbandit as sb
+from softbandit.gp import PointPosterior
 from softbandit.policies import autopilot
 from softbandit.policies.prices import Prices
 
@@ -114,6 +115,30 @@ def test_good_ones_of_twenty_thousand_arms_are_found():
     # The arms that meet the limit have 1.04 on average, 0.54 of the best, 1.92.
     assert values[:, 0].mean() > 0.85 * best
     assert agent.record.costs.mean() < debt_allowed(50)  # the spread of 20,000 arms is 1.1 times that of ARMS
+
+
+def test_candidates_of_many_arms_are_the_points_of_their_arms():
+    """Observed points come first, in an order that depends on when they were first observed."""
+    agent, rng = (
+        sb.Agent(sb.Autopilot(np.random.default_rng(0).random((5000, 2)), horizon=40)),
+        np.random.default_rng(1),
+    )
+    for _ in range(19):
+        agent.tell(agent.ask(), *rng.standard_normal(2))
+    known = agent._state.posterior[0]
+    assert known.fitted < len(known.X)
+    np.testing.assert_array_equal(agent.policy.arms[known.outlook.where], known.outlook.points)
+
+
+def test_on_a_space_nothing_is_factorised_between_two_relearnings(monkeypatch):
+    sizes, original = [], PointPosterior.of.__func__
+    monkeypatch.setattr(
+        PointPosterior, "of", classmethod(lambda cls, m, data: sizes.append(len(data.place)) or original(cls, m, data))
+    )
+    agent = sb.Agent(sb.Autopilot(BOX, constraints=0))
+    for t in range(20):
+        agent.tell(agent.ask(), reward=float(np.sin(t)))
+    assert sizes == [4, 6, 9, 14]
 
 
 @pytest.mark.parametrize("n", [60, 5000])

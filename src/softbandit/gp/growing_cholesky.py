@@ -3,7 +3,8 @@
 It is stored in blocks of rows that are never moved: appending copies nothing, and memory is half of
 a square matrix's. Diagonal blocks are stored inverted, so that a solve consists of matrix products.
 (A triangular solver would come from SciPy's BLAS, whose threads compete with those of NumPy's BLAS:
-100x slower on two cores.)
+100x slower on two cores.) The columns of a right-hand side are contiguous: if they are few, products
+are 1.3x faster so.
 """
 
 from dataclasses import dataclass, field
@@ -48,22 +49,22 @@ class GrowingCholesky:
 
     def solve(self, B: Floats, rows: int) -> Floats:
         """Return L^-1 B with the first rows of L; B is (rows, n)."""
-        X = np.empty(B.shape)
+        columns = np.empty(B.T.shape)
         for first, last, block in self._spans(rows):
             k = last - first
-            rest = B[first:last] - block.before[:k] @ X[:first] if first else B[first:last]
-            X[first:last] = block.inverse[:k, :k] @ rest
-        return X
+            rest = B[first:last].T - columns[:, :first] @ block.before[:k].T if first else B[first:last].T
+            columns[:, first:last] = rest @ block.inverse[:k, :k].T
+        return columns.T
 
     def solve_transposed(self, B: Floats, rows: int) -> Floats:
         """Return L^-T B with the first rows of L; B is (rows, n)."""
-        X = np.array(B, order="C")
+        columns = np.array(B.T, order="C")
         for first, last, block in reversed(self._spans(rows)):
             k = last - first
-            X[first:last] = block.inverse[:k, :k].T @ X[first:last]
+            columns[:, first:last] = columns[:, first:last] @ block.inverse[:k, :k]
             if first:
-                X[:first] -= block.before[:k].T @ X[first:last]
-        return X
+                columns[:, :first] -= columns[:, first:last] @ block.before[:k]
+        return columns.T
 
     def packed(self, rows: int) -> Floats:
         """Return the first rows as they are stored, without the zeros above the diagonal."""

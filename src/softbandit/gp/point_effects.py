@@ -8,12 +8,16 @@ points that were never tried stay uncertain, by as much as the data show the sur
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
 from softbandit.backend import Floats, Ints
 from softbandit.gp.kernel import Kernel
+
+JITTER = 1e-9  # of a point's variance, added to that of its noise
+ROWS = 128  # of a triangular matrix that are multiplied at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,45 +51,114 @@ class Repeats(NamedTuple):
     @classmethod
     def of(cls, X: Floats, y: Floats) -> "Repeats":
         points, place, counts = np.unique(X, axis=0, return_inverse=True, return_counts=True)
-        place = place.ravel()
-        means = np.bincount(place, y) / counts
-        return cls(points, counts.astype(float), means, float(np.sum((y - means[place]) ** 2)), place)
+        return cls(points, counts.astype(float), np.empty(0), 0.0, place.ravel()).with_values(y)
+
+    @property
+    def first_rounds(self) -> Ints:
+        """The first observation of each point, (k,)."""
+        return np.unique(self.place, return_index=True)[1]
+
+    def with_values(self, y: Floats) -> "Repeats":
+        """Return other observations (t,) of the same points."""
+        means = np.bincount(self.place, y) / self.counts
+        return self._replace(means=means, within=float(np.sum((y - means[self.place]) ** 2)))
 
 
 @dataclass(frozen=True, eq=False)
 class PointPosterior:
-    """The posterior at the observed points, and at any others."""
+    """The posterior at the observed points, and at any others. Observing returns a new value, in O(k^2).
+
+    | symbol | meaning |
+    |---|---|
+    | C | covariance of the means: that of the points, plus diag(D) |
+    | D | noise / counts, and a little more so that C is not singular |
+    | M | L^-1, lower triangular, with L L^T = C and M^T M = C^-1 |
+    """
 
     model: PointEffects
-    data: Repeats
-    inverse: Floats  # L^-1, with L L^T the covariance of the means
-    whitened: Floats  # L^-1 (means - offset)
+    points: Floats  # (k, d), all different
+    counts: Floats  # (k,)
+    means: Floats  # (k,)
+    M: Floats  # (k, k)
 
     @classmethod
     def of(cls, model: PointEffects, data: Repeats) -> "PointPosterior":
         C = model.covariance(data.points, data.points)
-        C[np.diag_indices(len(C))] += model.own + model.noise / data.counts + 1e-9 * model.variance(data.points)
-        inverse = np.linalg.inv(np.linalg.cholesky(C))
-        return cls(model, data, inverse, inverse @ (data.means - model.offset))
+        C[np.diag_indices(len(C))] += model.own + model.noise / data.counts + JITTER * model.variance(data.points)
+        return cls(model, data.points, data.counts, data.means, np.linalg.inv(np.linalg.cholesky(C)))
+
+    def observe(self, x: Floats, y: float) -> "PointPosterior":
+        """Return the posterior after observing y at x (d,)."""
+        places = np.flatnonzero((self.points == x).all(axis=1))
+        return self._repeated(int(places[0]), y) if len(places) else self._extended(x, y)
+
+    def _extended(self, x: Floats, y: float) -> "PointPosterior":
+        """Return the posterior with one more point: a row of L is M c, and its pivot the root of what is left."""
+        k, X = len(self.M), x[None]
+        variance = float(self.model.variance(X)[0])
+        row = self.M @ self.model.covariance(self.points, X)[:, 0]
+        noise = self.model.noise + JITTER * variance
+        pivot = np.sqrt(noise + max(variance - float(row @ row), 0.0))  # a negative variance is rounding
+        M = np.zeros((k + 1, k + 1))
+        M[:k, :k] = self.M
+        M[k] = np.append(row @ self.M, -1.0) / -pivot
+        points, counts, means = np.append(self.points, X, axis=0), np.append(self.counts, 1.0), np.append(self.means, y)
+        return PointPosterior(self.model, points, counts, means, M)
+
+    def _repeated(self, i: int, y: float) -> "PointPosterior":
+        """Return the posterior after one more observation of point i.
+
+        D_i falls by delta, so C^-1 = M^T M becomes M^T (I + g u u^T) M, with u = M e_i (Sherman and Morrison). The
+        triangular R with R^T R = I + g u u^T has a closed form, and R M is the new M:
+
+            R_jj = sqrt(s_j / s_j+1)    R_jl = g u_j u_l / sqrt(s_j s_j+1), l < j    s_j = 1 + g sum of u_l^2, l >= j
+        """
+        count = self.counts[i]
+        delta = self.model.noise / (count * (count + 1))
+        u, rows = self.M[i:, i], self.M[i:]  # u is zero before i
+        g = delta / (1 - delta * float(u @ u))  # at least delta, at most 2 delta
+        s = np.append(1 + g * np.cumsum((u * u)[::-1])[::-1], 1.0)
+        weighted = u[:, None] * rows
+        before = np.cumsum(weighted, axis=0) - weighted
+        M, counts, means = self.M.copy(), self.counts.copy(), self.means.copy()
+        M[i:] = np.sqrt(s[:-1] / s[1:])[:, None] * rows + (g * u / np.sqrt(s[:-1] * s[1:]))[:, None] * before
+        counts[i] += 1
+        means[i] += (y - means[i]) / counts[i]
+        return PointPosterior(self.model, self.points, counts, means, M)
 
     def moments(self, others: Floats) -> tuple[Floats, Floats]:
         """Return mean and variance at the observed points, then at other points (n, d): (k + n,) each."""
-        points = np.concatenate([self.data.points, others])
-        cross = self.model.covariance(self.data.points, points)
-        cross[self._same(points)] += self.model.own
-        V = self.inverse @ cross
-        variance = self.model.variance(points) - np.einsum("tn,tn->n", V, V)
-        return self.model.offset + self.whitened @ V, np.maximum(variance, 0.0)
+        pairs = zip(self._at_observed(), self.at(others), strict=True)
+        mean, variance = (np.concatenate(pair) for pair in pairs)
+        return mean, variance
 
-    def _same(self, points: Floats) -> tuple[Ints, Ints]:
-        """Return the pairs of an observed point and one of `points` that are the same point."""
-        place = {x.tobytes(): i for i, x in enumerate(self.data.points + 0.0)}  # -0.0 + 0.0 is 0.0
-        pairs = [(place[x.tobytes()], j) for j, x in enumerate(points + 0.0) if x.tobytes() in place]
-        i, j = np.array(pairs).T
-        return i, j
+    def _at_observed(self) -> tuple[Floats, Floats]:
+        """Return mean and variance at the observed points: means - D C^-1 (means - offset) and D - D C^-1 D."""
+        D = self.model.noise / self.counts + JITTER * self.model.variance(self.points)
+        mean = self.means - D * (self._whitened @ self.M)
+        variance = D - D * D * np.einsum("ij,ij->j", self.M, self.M)
+        return mean, np.maximum(variance, 0.0)
 
     def at(self, X: Floats) -> tuple[Floats, Floats]:
         """Return mean and variance at points (n, d), of which any may have been observed: (n,) each."""
-        k = len(self.data.points)
-        mean, variance = self.moments(X)
-        return mean[k:], variance[k:]
+        cross = self.model.covariance(self.points, X)
+        cross[self._same(X)] += self.model.own
+        mean, variance = np.full(len(X), self.model.offset), self.model.variance(X)
+        for first in range(0, len(self.M), ROWS):  # the triangle alone, in blocks of rows
+            last = first + ROWS
+            V = self.M[first:last, :last] @ cross[:last]
+            mean += self._whitened[first:last] @ V
+            variance -= np.einsum("tn,tn->n", V, V)
+        return mean, np.maximum(variance, 0.0)
+
+    @cached_property
+    def _whitened(self) -> Floats:
+        """M (means - offset), (k,)."""
+        return self.M @ (self.means - self.model.offset)
+
+    def _same(self, points: Floats) -> tuple[Ints, Ints]:
+        """Return the pairs of an observed point and one of `points` that are the same point."""
+        place = {x.tobytes(): i for i, x in enumerate(self.points + 0.0)}  # -0.0 + 0.0 is 0.0
+        pairs = [(place[x.tobytes()], j) for j, x in enumerate(points + 0.0) if x.tobytes() in place]
+        i, j = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
+        return i, j

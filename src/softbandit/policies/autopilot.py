@@ -83,7 +83,8 @@ class Knowledge:
     fitted: int = 0
     since: int = 0  # the round from which debts count: the last in which a limit was changed
     models: tuple[OutputModel, ...] = ()
-    posteriors: tuple[PivotPosterior, ...] = ()  # if all arms are looked at
+    posteriors: tuple[PivotPosterior, ...] = ()  # of each output, in its own units, if all arms are looked at
+    fits: tuple[PointPosterior, ...] = ()  # the same if not
 
     # -- Learning. --
 
@@ -97,9 +98,10 @@ class Knowledge:
         )
         if len(longer.X) >= max(INITIAL, math.ceil(RELEARN * self.fitted)):
             return longer.learn()
-        z = (model.units.inside(value) for model, value in zip(self.models, y, strict=bool(self.models)))
-        updated = (p.observe(where, float(value)) for p, value in zip(self.posteriors, z, strict=False))
-        return replace(longer, posteriors=tuple(updated))
+        z = [float(model.units.inside(value)) for model, value in zip(self.models, y, strict=bool(self.models))]
+        posteriors = tuple(p.observe(where, value) for p, value in zip(self.posteriors, z, strict=False))
+        fits = tuple(p.observe(x, value) for p, value in zip(self.fits, z, strict=False))
+        return replace(longer, posteriors=posteriors, fits=fits)
 
     def learn(self) -> "Knowledge":
         """Return the knowledge with models learned from all rounds."""
@@ -110,14 +112,16 @@ class Knowledge:
     def _learn_output(self, i: int, start: Floats | None) -> OutputModel:
         data = self.by_point(i)
         units = Units.learned(data.means, i > 0, data.means[far_apart(data.points, APART)])
-        effects, theta = learn(self.policy.form, Repeats.of(self.X, units.inside(self.Y[:, i])), start)
+        inside = data.with_values(units.inside(self.Y[:, i]))
+        effects, theta = learn(self.policy.form, inside, start, self.Y.shape[1])
         return OutputModel(units, effects, theta)
 
     def with_posteriors(self) -> "Knowledge":
-        """Return the knowledge with posteriors over all arms, if they are few enough, from the models."""
-        if not self.policy.looks_at_all:
-            return self
-        return replace(self, posteriors=tuple(self._posterior(i) for i in range(len(self.models))))
+        """Return the knowledge with posteriors over all arms, if they are few enough, or at any points."""
+        outputs = range(len(self.models))
+        if self.policy.looks_at_all:
+            return replace(self, posteriors=tuple(map(self._posterior, outputs)))
+        return replace(self, fits=tuple(map(self._fit, outputs)))
 
     def _posterior(self, i: int) -> PivotPosterior:
         """Return that of one output: the rounds learned from by arm, the later ones in order, as they came."""
@@ -131,6 +135,15 @@ class Knowledge:
             posterior = posterior.observe(int(arm), float(value))
         return posterior
 
+    def _fit(self, i: int) -> PointPosterior:
+        """Return that of one output at any points, from the rounds in the same order."""
+        units, effects, _ = self.models[i]
+        y, n = units.inside(self.Y[:, i]), self.fitted
+        fit = PointPosterior.of(effects, Repeats.of(self.X[:n], y[:n]))
+        for x, value in zip(self.X[n:], y[n:], strict=True):
+            fit = fit.observe(x, float(value))
+        return fit
+
     def with_limits_raised(self, by: Floats) -> "Knowledge":
         """Return the knowledge for limits raised by (m,): every cost is lower by as much, and debts count anew."""
         changed = replace(self, Y=without_tiny(self.Y - np.append(0.0, by)), since=len(self.X))
@@ -138,7 +151,11 @@ class Knowledge:
 
     def by_point(self, i: int) -> Repeats:
         """Return the observations of one output by point, in the user's units."""
-        return Repeats.of(self.X, self.Y[:, i])
+        return self._repeats.with_values(self.Y[:, i])
+
+    @cached_property
+    def _repeats(self) -> Repeats:
+        return Repeats.of(self.X, self.Y[:, 0])
 
     @cached_property
     def spreads(self) -> Floats:
@@ -220,26 +237,19 @@ class Knowledge:
         if self.posteriors:
             moments = [(p.mean, p.variance) for p in self.posteriors]
             return np.arange(len(self.policy.arms)), self.policy.arms, moments
-        data = self.fits[0].data
-        first = np.unique(data.place, return_index=True)[1]  # the round in which each point was first observed
         where, points = self.policy.candidates(self.X[self._promising()], len(self.X))
         moments = [fit.moments(points) for fit in self.fits]
-        return np.append(self.where[first], where), np.concatenate([data.points, points]), moments
-
-    @cached_property
-    def fits(self) -> tuple[PointPosterior, ...]:
-        """The posterior of each output, in its own units."""
-        data = (Repeats.of(self.X, m.units.inside(self.Y[:, i])) for i, m in enumerate(self.models))
-        return tuple(PointPosterior.of(model.effects, d) for model, d in zip(self.models, data, strict=True))
+        first = self._repeats.first_rounds
+        first = np.append(first[first < self.fitted], np.sort(first[first >= self.fitted]))  # as in the fits
+        return np.append(self.where[first], where), np.concatenate([self.fits[0].points, points]), moments
 
     def _promising(self) -> Ints:
         """Return rounds at which the best of the observed points were played, by their means and the limits' prices."""
         means = np.stack([self.by_point(i).means for i in range(self.Y.shape[1])])
-        place = self.by_point(0).place
         prices = limit_prices(means[0], means[1:])
         z = means[0] - prices.phi @ means[1:] if prices.feasible else -means[1:].sum(axis=0)
         best = np.argsort(-z, kind="stable")[:CENTRES]
-        return np.array([int(np.flatnonzero(place == i)[0]) for i in best])
+        return self._repeats.first_rounds[best]
 
     # -- For a file. --
 
