@@ -153,7 +153,7 @@ def test_only_the_weights_are_kept_if_every_output_of_a_group_is_only_sampled(ex
 
 
 def test_a_width_function_becomes_a_table_of_the_rounds():
-    finite = model(width=lambda t: 1.0 / t).with_width_tables(3)
+    finite = model(width=lambda t: 1.0 / t).in_arrays(3)
     (block,) = finite.blocks
     gain = np.zeros(1)
     assert [block.width(t, gain)[0, 0] for t in (1, 2, 3)] == [1.0, 1 / 2, 1 / 3]

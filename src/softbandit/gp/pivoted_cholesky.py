@@ -44,6 +44,11 @@ class Features:
     def rank(self) -> int:
         return len(self.basis)
 
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The rank and the number of arms."""
+        return len(self.basis), len(self.diag)
+
 
 def checked_features(value: object) -> Features:
     """Return a factorised kernel."""
@@ -78,11 +83,9 @@ def features(
     """
     kernel, arms = checked_kernel("kernel", kernel), validation.points("arms", arms)
     tolerance, chosen = validation.nonnegative("tolerance", tolerance), _checked_pivots(pivots, len(arms))
-    with np.errstate(over="ignore"):
-        diag = kernel.diag(arms)
-    _check("finite k(x, x) >= 0 at every arm", diag, np.isfinite(diag) & (diag >= 0))
+    diag = checked_diag(kernel, arms)
     n, largest = len(arms), diag.max()
-    residual, used = diag.copy(), []
+    residual, used = diag, []
     basis = np.empty((_rows(n, 32), n))
     most = n if largest_rank is None else min(validation.whole("largest_rank", largest_rank, least=0), n)
     for r in range(most if chosen is None else len(chosen)):
@@ -93,13 +96,27 @@ def features(
             basis = _grown(basis)
         column = kernel(arms, arms[p : p + 1])[:, 0] - basis[:r].T @ basis[:r, p]
         basis[r] = column / np.sqrt(residual[p])
-        residual -= basis[r] ** 2
-        _check("a positive semi-definite function", residual, residual >= -NEGATIVE * largest)
-        residual = np.maximum(residual, 0.0)
-        residual[p] = 0.0
+        residual = residual_after(residual, basis[r], p, largest)
         used.append(p)
     rank = len(used)
     return Features(basis[:rank].copy(), diag, np.array(used, dtype=np.int64), float(residual.max()))
+
+
+def checked_diag(kernel: Kernel, arms: Floats) -> Floats:
+    """Return k(x, x) of every arm."""
+    with np.errstate(over="ignore"):
+        diag = kernel.diag(arms)
+    _check("finite k(x, x) >= 0 at every arm", diag, np.isfinite(diag) & (diag >= 0))
+    return diag
+
+
+def residual_after(residual: Floats, feature: Floats, pivot: int, largest: float) -> Floats:
+    """Return what is left of the variances of the arms with one more feature; `largest` is that of all k(x, x)."""
+    left = residual - feature**2
+    _check("a positive semi-definite function", left, left >= -NEGATIVE * largest)
+    left = np.maximum(left, 0.0)
+    left[pivot] = 0.0
+    return left
 
 
 def _checked_pivots(pivots: object, n: int) -> list[int] | None:

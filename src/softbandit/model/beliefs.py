@@ -40,7 +40,7 @@ class ArmBelief:
 
 @dataclass(frozen=True, eq=False)
 class PointBelief:
-    """The belief about one output at some points: (1, 1, n) each."""
+    """The belief by mean and std alone: at some points, (1, 1, n) each, or over arms as above."""
 
     mean: Floats
     std: Floats
