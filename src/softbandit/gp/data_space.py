@@ -166,8 +166,9 @@ class ObservedArms:
 
     def variance(self) -> PerArm:
         """Return k_t(x, x) over the arms, from the root: |U phi(x)|^2, and what the features do not explain."""
-        blocks = map(self._half, _blocks(len(self.residual)))
-        return np.add(self.residual, np.concatenate([np.square(half).sum(axis=0) for half in blocks]))
+        halves = map(self._half, _blocks(len(self.residual)))
+        explained: PerArm = np.concatenate([np.square(half).sum(axis=0) for half in halves])
+        return self.residual + explained
 
     def covariance(self, columns: slice) -> Floats:
         """Return k_t(x, x') for all x and some x': (n, columns)."""
