@@ -85,7 +85,7 @@ def features(
     tolerance, chosen = validation.nonnegative("tolerance", tolerance), _checked_pivots(pivots, len(arms))
     diag = checked_diag(kernel, arms)
     n, largest = len(arms), diag.max()
-    residual, used = diag, []
+    residual, used = diag.copy(), []
     basis = np.empty((_rows(n, 32), n))
     most = n if largest_rank is None else min(validation.whole("largest_rank", largest_rank, least=0), n)
     for r in range(most if chosen is None else len(chosen)):
@@ -96,7 +96,10 @@ def features(
             basis = _grown(basis)
         column = kernel(arms, arms[p : p + 1])[:, 0] - basis[:r].T @ basis[:r, p]
         basis[r] = column / np.sqrt(residual[p])
-        residual = residual_after(residual, basis[r], p, largest)
+        residual -= basis[r] ** 2
+        _check("a positive semi-definite function", residual, residual >= -NEGATIVE * largest)
+        residual = np.maximum(residual, 0.0)
+        residual[p] = 0.0
         used.append(p)
     rank = len(used)
     return Features(basis[:rank].copy(), diag, np.array(used, dtype=np.int64), float(residual.max()))
@@ -108,15 +111,6 @@ def checked_diag(kernel: Kernel, arms: Floats) -> Floats:
         diag = kernel.diag(arms)
     _check("finite k(x, x) >= 0 at every arm", diag, np.isfinite(diag) & (diag >= 0))
     return diag
-
-
-def residual_after(residual: Floats, feature: Floats, pivot: int, largest: float) -> Floats:
-    """Return what is left of the variances of the arms with one more feature; `largest` is that of all k(x, x)."""
-    left = residual - feature**2
-    _check("a positive semi-definite function", left, left >= -NEGATIVE * largest)
-    left = np.maximum(left, 0.0)
-    left[pivot] = 0.0
-    return left
 
 
 def _checked_pivots(pivots: object, n: int) -> list[int] | None:

@@ -96,14 +96,9 @@ def refreshed(features: Features, posterior: Kind, t: int) -> Kind:
     """Return the posterior after round t, with var computed from the root if that is due."""
     if isinstance(posterior, WeightPosterior) or not features.rank:
         return posterior
-    due = refresh_is_due(t, features.rank)
+    due = t % max(REFRESH, REFRESH_SHARE * features.rank) == 0
     var = operations(posterior.var).branch(due, lambda: _root_variance(features, posterior), lambda: posterior.var)
     return posterior._replace(var=var)
-
-
-def refresh_is_due(t: int, rank: int) -> bool:
-    """Return whether var is computed from the root after round t."""
-    return t % max(REFRESH, REFRESH_SHARE * rank) == 0
 
 
 def _root_variance(features: Features, posterior: ArmPosterior) -> PerArm:

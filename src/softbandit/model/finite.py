@@ -4,8 +4,8 @@ Outputs are numbered 0 (reward), 1, ..., m (costs). Those that share a kernel an
 share one posterior (a group), so one pass over the features serves them all; those that
 share an exploration besides (a block) are estimated in one call.
 
-A kernel of high rank is not factorised, and its posterior is in features of the observed arms (gp/data_space.py):
-unless functions are sampled, which takes all features, or a program is compiled, which takes arrays of a fixed shape.
+A kernel of high rank is not factorised, and its posterior is in data space (gp/data_space.py): unless functions are
+sampled, which takes features of all arms, or a program is compiled, which takes arrays of a fixed shape.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -21,7 +21,7 @@ from softbandit.backend.traced_fields import HostOnly, Traced
 from softbandit.backend.vocabulary import namespace
 from softbandit.errors import ArgumentError
 from softbandit.gp import TOLERANCE, ArmKernel, DataPosterior, Features, Kernel, features, tolerance_for, weight_space
-from softbandit.gp.data_space import NOT_FACTORISED, has_high_rank
+from softbandit.gp.data_space import LEAST_LAMBDA, NOT_FACTORISED, has_high_rank
 from softbandit.gp.weight_space import ArmPosterior, WeightPosterior
 from softbandit.model.beliefs import ArmBelief, Belief, PointBelief
 from softbandit.model.explorations import Exploration
@@ -63,7 +63,7 @@ class Group:
 
     def prior(self, trials: int) -> Posterior:
         if isinstance(self.factor, ArmKernel):
-            return self.factor.prior(len(self.outputs), trials)
+            return self.factor.prior(self.regularisation, len(self.outputs), trials)
         prior = weight_space.weight_prior if self.weights_only else weight_space.prior
         return prior(self.factor, len(self.outputs), trials)
 
@@ -73,9 +73,7 @@ class Group:
         return weight_space.condition(self.features, self.regularisation, state, arm, y)
 
     def refreshed(self, state: Posterior, t: int) -> Posterior:
-        if isinstance(state, DataPosterior):
-            return state.refreshed(t)
-        return weight_space.refreshed(self.features, state, t)
+        return state if isinstance(state, DataPosterior) else weight_space.refreshed(self.features, state, t)
 
     def belief(self, state: Posterior, members: slice) -> Belief:
         """Return the belief about some outputs of the group."""
@@ -264,8 +262,9 @@ def _factor(outputs: list[Output], arms: Floats, given: Factor | Sequence[int] |
     Given pivots are used as they are, since a saved posterior is in their basis. So are given features that are coarser
     than any lambda makes them, since somebody wanted them so.
     """
-    kernel, tolerance = outputs[0].kernel, tolerance_for(min(output.regularisation for output in outputs))
-    if all(_declares(output.exploration, "pointwise") for output in outputs):
+    kernel, lam = outputs[0].kernel, min(output.regularisation for output in outputs)
+    tolerance = tolerance_for(lam)
+    if lam >= LEAST_LAMBDA and all(_declares(output.exploration, "pointwise") for output in outputs):
         if isinstance(given, ArmKernel) and given.tolerance <= tolerance:
             return given
         if _is_unfactorised(given) or (given is None and has_high_rank(kernel, arms, tolerance)):
