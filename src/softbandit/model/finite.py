@@ -78,7 +78,7 @@ class Group:
     def belief(self, state: Posterior, members: slice) -> Belief:
         """Return the belief about some outputs of the group."""
         if isinstance(state, DataPosterior):
-            return PointBelief(state.mu[:, members], np.sqrt(state.var)[:, None])
+            return PointBelief(state.mu[:, members], namespace(state.var).sqrt(state.var)[:, None])
         return ArmBelief(self.features, state, members)
 
     def mean(self, state: Posterior) -> OutputsPerArm:
