@@ -85,13 +85,16 @@ def test_two_continuations_of_one_posterior_do_not_disturb_each_other():
     np.testing.assert_array_equal(alone.trials[0].W, again.trials[0].W)
 
 
-def test_the_kernel_has_high_rank_if_more_features_than_128_are_needed():
-    many = np.random.default_rng(1).random((1000, 3))
-    assert has_high_rank(MATERN, many, 1e-13)
-    assert has_high_rank(MATERN, ARMS, 1e-13)
-    assert not has_high_rank(MATERN, ARMS[:128], 1e-13)
-    assert not has_high_rank(sb.SquaredExponential(0.5), np.linspace(0, 1, 1000)[:, None], 1e-13)
-    assert not has_high_rank(sb.Linear(), many, 1e-13)
+def test_a_kernel_has_high_rank_if_it_has_about_as_many_features_as_rounds_or_arms():
+    many, line = np.random.default_rng(1).random((1000, 3)), np.linspace(0, 1, 1000)[:, None]
+    assert has_high_rank(MATERN, many, 1e-13, rounds=10**6)
+    assert has_high_rank(MATERN, ARMS, 1e-13, rounds=10**6)
+    assert not has_high_rank(MATERN, ARMS[:128], 1e-13, rounds=10**6)
+    assert not has_high_rank(sb.SquaredExponential(0.5), line, 1e-13, rounds=1)
+    assert not has_high_rank(sb.Linear(), many, 1e-13, rounds=1)
+    # It has 241 features on 256 of these arms, and 322 on 512.
+    assert has_high_rank(sb.SquaredExponential(0.7), many, 1e-13, rounds=100)
+    assert not has_high_rank(sb.SquaredExponential(0.7), many, 1e-13, rounds=512)
 
 
 @pytest.mark.parametrize("rounds", [0, 20, 70, 300])

@@ -25,19 +25,21 @@ from softbandit.gp.kernel import Kernel
 from softbandit.gp.pivoted_cholesky import Features, checked_diag, features
 from softbandit.gp.weight_space import plus_outer
 
-HIGH_RANK = 128  # features, beyond which a kernel is not factorised up front
-SAMPLE = 256  # arms at most, by which its rank is judged
+FEW_ARMS = 128  # for which weight space is as fast, and many trials share one pass over the features
+SAMPLE = 256, 512  # arms by which a rank is judged, at least and at most: as many as there are rounds
+HIGH_RANK = 0.75  # of the sample
 LEAST_LAMBDA = 1e-4  # with less, rounding errors of k are too large beside the noise: weight space has smaller ones
 FEW_ROWS = 32  # that are not worth replacing
 NOT_FACTORISED = np.array([-1])  # in place of pivots
 
 
-def has_high_rank(kernel: Kernel, arms: Floats, tolerance: float) -> bool:
-    """Return whether the kernel has more than HIGH_RANK features, judged by some of the arms."""
-    if len(arms) <= HIGH_RANK:
+def has_high_rank(kernel: Kernel, arms: Floats, tolerance: float, rounds: int) -> bool:
+    """Return whether the kernel has about as many features as there are rounds or arms, judged by some of the arms."""
+    if len(arms) <= FEW_ARMS:
         return False
-    sample = features(kernel, some_arms(arms, SAMPLE), tolerance, largest_rank=HIGH_RANK)
-    return sample.residual > tolerance * float(sample.diag.max())
+    sample = some_arms(arms, max(SAMPLE[0], min(rounds, SAMPLE[1])))
+    factor = features(kernel, sample, tolerance, largest_rank=int(HIGH_RANK * len(sample)))
+    return factor.residual > tolerance * float(factor.diag.max())
 
 
 def some_arms(arms: Floats, most: int) -> Floats:

@@ -221,12 +221,12 @@ class FiniteModel:
 
 
 def finite_model(
-    arms: Floats, outputs: Sequence[Output], width: WidthRule, factors: Factors, shared: bool = True
+    arms: Floats, outputs: Sequence[Output], width: WidthRule, rounds: int, factors: Factors, shared: bool = True
 ) -> FiniteModel:
-    """Group the outputs by what they share (unless that is forbidden), and factorise each kernel once."""
+    """Group the outputs by what they share (unless that is forbidden), and factorise each kernel once, if at all."""
     numbers = group_equal([output[:2] for output in outputs]) if shared else [[i] for i in range(len(outputs))]
     kernels = group_equal([output.kernel for output in outputs])
-    all_factors = _factorise([[outputs[i] for i in same] for same in kernels], arms, factors)
+    all_factors = _factorise([[outputs[i] for i in same] for same in kernels], arms, rounds, factors)
     factor_of = {i: factor for same, factor in zip(kernels, all_factors, strict=True) for i in same}
     groups, parts = [], []
     for i, same in enumerate(numbers):
@@ -247,16 +247,16 @@ def _declares(exploration: Exploration, property: str) -> bool:
     return vars(type(exploration)).get(property) is True
 
 
-def _factorise(outputs: list[list[Output]], arms: Floats, given: Factors) -> list[Factor]:
+def _factorise(outputs: list[list[Output]], arms: Floats, rounds: int, given: Factors) -> list[Factor]:
     """Return the factor of each kernel, given the outputs that have it."""
     factors = [None] * len(outputs) if given is None else given
     if not isinstance(factors, Sequence) or len(factors) != len(outputs):
         remedy = "Leave it out, or take it from another policy's model."
         raise ArgumentError.of("factors", f"one per kernel, {len(outputs)} in all", given, remedy)
-    return [_factor(same, arms, factor) for same, factor in zip(outputs, factors, strict=True)]
+    return [_factor(same, arms, rounds, factor) for same, factor in zip(outputs, factors, strict=True)]
 
 
-def _factor(outputs: list[Output], arms: Floats, given: Factor | Sequence[int] | None) -> Factor:
+def _factor(outputs: list[Output], arms: Floats, rounds: int, given: Factor | Sequence[int] | None) -> Factor:
     """Return the kernel that these outputs share, accurate enough for the least lambda of theirs: given, or computed.
 
     Given pivots are used as they are, since a saved posterior is in their basis. So are given features that are coarser
@@ -267,7 +267,7 @@ def _factor(outputs: list[Output], arms: Floats, given: Factor | Sequence[int] |
     if lam >= LEAST_LAMBDA and all(_declares(output.exploration, "pointwise") for output in outputs):
         if isinstance(given, ArmKernel) and given.tolerance <= tolerance:
             return given
-        if _is_unfactorised(given) or (given is None and has_high_rank(kernel, arms, tolerance)):
+        if _is_unfactorised(given) or (given is None and has_high_rank(kernel, arms, tolerance, rounds)):
             return ArmKernel(kernel, arms, tolerance)
     if isinstance(given, ArmKernel):
         given = given.features

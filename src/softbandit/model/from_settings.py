@@ -76,7 +76,7 @@ def build_model(s: ModelSettings) -> FiniteModel | ContinuousModel:
         points = None if s.budget is None else validation.whole("budget", s.budget, least=2)
         model: FiniteModel | ContinuousModel = continuous_model(s.arms, outputs, rule, points)
     elif s.budget is None:
-        model = finite_model(s.arms, outputs, rule, s.factors, s.shared_posterior)
+        model = finite_model(s.arms, outputs, rule, s.horizon, s.factors, s.shared_posterior)
     else:
         raise ArgumentError.of("budget", "None, on finite arms", s.budget, "Their cost does not grow; leave it out.")
     _try(model)
