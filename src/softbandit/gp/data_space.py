@@ -140,7 +140,8 @@ class ObservedArms:
         shared = self._rows.rows > len(W)  # another value has appended to it
         rows = GrowingRows.from_matrix(W) if shared else self._rows
         rows.append(row)
-        return replace(self, arms=np.append(self.arms, i), _rows=rows)._compressed(), row, s
+        after = replace(self, arms=np.append(self.arms, i), _rows=rows)
+        return after._compressed() if i in self.arms else after, row, s
 
     def covariance(self, columns: slice) -> Floats:
         """Return k_t(x, x') for all x and some x': (n, columns)."""

@@ -46,7 +46,7 @@ class PointBelief:
     std: Floats
 
     def correlated(self, z: Floats) -> OutputsPerArm:
-        remedy = "Use sb.Thompson, which samples functions on a continuous domain."
+        remedy = "Use sb.Thompson; or, on finite arms, do not declare the exploration pointwise."
         raise ArgumentError.of("explore", "one that uses mean and std only", Description("one that samples"), remedy)
 
     sample = correlated
