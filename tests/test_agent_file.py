@@ -254,8 +254,8 @@ def test_loading_keeps_the_saved_pivots_where_rounding_would_choose_others(tmp_p
 
 
 def high_rank_policy(**settings):
-    """A policy with a kernel of full rank on 150 arms."""
-    arms = np.random.default_rng(0).random((150, 3))
+    """A policy with a kernel of full rank on 300 arms."""
+    arms = np.random.default_rng(0).random((300, 3))
     numbers = {"reward_bound": 2, "cost_bound": 2, "noise": 1, "horizon": 200, "slater": 0.5}
     return sb.CKB(arms, sb.Matern(0.5), **numbers, **settings)
 
@@ -284,7 +284,7 @@ def test_a_file_whose_rows_over_the_arms_would_take_all_memory_is_refused(tmp_pa
     agent.save(path)
     content = content_of(path.read_bytes())
     (name,) = [key for key, x in content.items() if key.startswith("state") and x.shape == (0,)][:1]
-    content[name] = np.zeros(10**6, dtype=np.int64)  # 150 numbers each
+    content[name] = np.zeros(10**6, dtype=np.int64)  # 300 numbers each
     path.write_bytes(file_of(content))
     with pytest.raises(sb.FileError, match="memory"):
         sb.Agent.load(path, memory=10**9)

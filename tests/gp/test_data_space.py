@@ -6,6 +6,7 @@ from softbandit_tests import examples_of
 from softbandit_tests import paper_formulas as literal
 
 import softbandit as sb
+from softbandit.gp import Kernel
 from softbandit.gp.data_space import FEW_ROWS, ArmKernel, ObservedArms, has_high_rank
 
 ARMS = np.random.default_rng(0).random((150, 3))
@@ -88,13 +89,25 @@ def test_two_continuations_of_one_posterior_do_not_disturb_each_other():
 def test_a_kernel_has_high_rank_if_it_has_about_as_many_features_as_rounds_or_arms():
     many, line = np.random.default_rng(1).random((1000, 3)), np.linspace(0, 1, 1000)[:, None]
     assert has_high_rank(MATERN, many, 1e-13, rounds=10**6)
-    assert has_high_rank(MATERN, ARMS, 1e-13, rounds=10**6)
-    assert not has_high_rank(MATERN, ARMS[:128], 1e-13, rounds=10**6)
+    assert has_high_rank(MATERN, many[:257], 1e-13, rounds=10**6)
+    assert not has_high_rank(MATERN, many[:256], 1e-13, rounds=10**6)
     assert not has_high_rank(sb.SquaredExponential(0.5), line, 1e-13, rounds=1)
     assert not has_high_rank(sb.Linear(), many, 1e-13, rounds=1)
     # It has 241 features on 256 of these arms, and 322 on 512.
     assert has_high_rank(sb.SquaredExponential(0.7), many, 1e-13, rounds=100)
     assert not has_high_rank(sb.SquaredExponential(0.7), many, 1e-13, rounds=512)
+
+
+def test_a_function_that_is_no_kernel_is_refused_when_rows_are_replaced():
+    class Broken(Kernel):
+        def __call__(self, X, Y):
+            return 2 * MATERN(X, Y) - MATERN(X, Y) ** 9  # has negative eigenvalues
+
+        def diag(self, X):
+            return np.ones(len(X))
+
+    with pytest.raises(sb.KernelError, match="positive semi-definite"):
+        run(prior(1e-3, Broken()), 1e-3, *history(100, most=30))
 
 
 @pytest.mark.parametrize("rounds", [0, 20, 70, 300])

@@ -201,11 +201,11 @@ def test_given_features_are_used_if_they_are_accurate_enough_and_given_pivots_al
     assert model(**settings, regularisation=1e-8, factors=[coarse[0].pivots]).factors[0].rank == 2
 
 
-MANY = np.random.default_rng(0).random((200, 3))
+MANY = np.random.default_rng(0).random((300, 3))
 
 
 def is_unfactorised(**settings):
-    """Whether each kernel of a model on 200 arms in 3 dimensions is kept as it is."""
+    """Whether each kernel of a model on 300 arms in 3 dimensions is kept as it is."""
     return [isinstance(factor, ArmKernel) for factor in model(arms=MANY, kernel=sb.Matern(0.5), **settings).factors]
 
 

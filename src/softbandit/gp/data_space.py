@@ -20,12 +20,13 @@ import numpy as np
 
 from softbandit import validation
 from softbandit.backend import ArmIndex, Floats, Ints, OutputsPerArm, PerArm, PerOutput, PerTrial, at_arm
+from softbandit.errors import Description, KernelError
 from softbandit.gp.anchored import GrowingRows
 from softbandit.gp.kernel import Kernel
 from softbandit.gp.pivoted_cholesky import Features, checked_diag, features
 from softbandit.gp.weight_space import plus_outer
 
-FEW_ARMS = 128  # for which weight space is as fast, and many trials share one pass over the features
+FEW_ARMS = 256  # for which weight space is as fast: it computes all trials at once
 SAMPLE = 256, 512  # arms by which a rank is judged, at least and at most: as many as there are rounds
 HIGH_RANK = 0.75  # of the sample
 LEAST_LAMBDA = 1e-4  # with less, rounding errors of k are too large beside the noise: weight space has smaller ones
@@ -177,5 +178,9 @@ class ObservedArms:
     def _of_means(self, arms: Ints, counts: Ints) -> "ObservedArms":
         """Return the value after observing the mean of so many observations at each of these arms."""
         K = self.prior.rows(arms)
-        L = np.linalg.cholesky(K[:, arms] + np.diag(self.regularisation / counts))
+        try:
+            L = np.linalg.cholesky(K[:, arms] + np.diag(self.regularisation / counts))
+        except np.linalg.LinAlgError:
+            got = Description(f"one with a negative eigenvalue on {len(arms)} arms")
+            raise KernelError.of("kernel", "a positive semi-definite function", got, "Check its formula.") from None
         return replace(self, arms=arms, counts=counts, _rows=GrowingRows.from_matrix(np.linalg.solve(L, K)))
