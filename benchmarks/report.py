@@ -19,6 +19,7 @@ TEXTS = (  # outputs of benchmarks, shown unchanged
     "core",
     "peers",
     "arms",
+    "high_rank",
     "continuous",
     "gpu",
 )

@@ -257,6 +257,43 @@ def test_loading_keeps_the_saved_pivots_where_rounding_would_choose_others(tmp_p
         assert step(loaded, np.random.default_rng(seed)).arm == step(agent, np.random.default_rng(seed)).arm
 
 
+def high_rank_policy(**settings):
+    """A policy with a kernel of full rank on 300 arms."""
+    arms = np.random.default_rng(0).random((300, 3))
+    numbers = {"reward_bound": 2, "cost_bound": 2, "noise": 1, "horizon": 200, "slater": 0.5}
+    return sb.CKB(arms, sb.Matern(0.5), **numbers, **settings)
+
+
+def test_an_agent_in_data_space_continues_to_the_bit_after_loading(tmp_path):
+    agent, path = sb.Agent(high_rank_policy()), tmp_path / "run.npz"
+    for seed in range(60):
+        step(agent, np.random.default_rng(seed))
+    agent.save(path)
+    assert np.load(path)["pivots0"].tolist() == [-1]
+    assert_same_future(agent, sb.Agent.load(path))
+
+
+@pytest.mark.parametrize("policy", [None, high_rank_policy()], ids=["the file's policy", "a given policy"])
+def test_an_agent_saved_in_weight_space_continues_there_whatever_its_kernel_would_get_today(tmp_path, policy):
+    factors = [sb.theory.features(sb.Matern(0.5), high_rank_policy().arms)]
+    agent, path = sb.Agent(high_rank_policy(factors=factors)), tmp_path / "run.npz"
+    for seed in range(10):
+        step(agent, np.random.default_rng(seed))
+    agent.save(path)
+    assert_same_future(agent, sb.Agent.load(path, policy=policy))
+
+
+def test_a_file_whose_rows_over_the_arms_would_take_all_memory_is_refused(tmp_path):
+    agent, path = sb.Agent(high_rank_policy()), tmp_path / "run.npz"
+    agent.save(path)
+    content = content_of(path.read_bytes())
+    (name,) = [key for key, x in content.items() if key.startswith("state") and x.shape == (0,)][:1]
+    content[name] = np.zeros(10**6, dtype=np.int64)  # 300 numbers each
+    path.write_bytes(file_of(content))
+    with pytest.raises(sb.FileError, match="memory"):
+        sb.Agent.load(path, memory=10**9)
+
+
 def test_saving_keeps_a_symbolic_link_and_the_usual_permissions(saved):
     agent, path = saved
     link = path.with_name("link.npz")

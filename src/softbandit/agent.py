@@ -15,7 +15,7 @@ from softbandit.backend import POLICY, ArmMask, Draws, Floats, draw, drop_single
 from softbandit.decision import Decision, Issuer
 from softbandit.domains import Domain
 from softbandit.errors import ArgumentError, DecisionError, Description, FeedbackError, FileError
-from softbandit.gp import Features
+from softbandit.gp import ArmKernel, Features
 from softbandit.policies import CKB, Policy, State, StepPolicy, Steps
 from softbandit.policies.base import check_size
 from softbandit.policies.plausibility import surprises
@@ -406,6 +406,6 @@ def _short(dual: Floats) -> str:
     return ", ".join(f"{value:.4g}" for value in dual) or "none"
 
 
-def _factors(step: Steps) -> Sequence[Features]:
-    """Return the factorised kernels of a policy on finite arms; none on a continuous domain."""
+def _factors(step: Steps) -> Sequence[Features | ArmKernel]:
+    """Return the kernels of a policy on finite arms, factorised or not; none on a continuous domain."""
     return step.model.factors if isinstance(step, StepPolicy) and not step.continuous else ()

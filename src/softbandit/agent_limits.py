@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from softbandit.domains import FINITE_LIMIT
 from softbandit.errors import Description, FileError
+from softbandit.gp.data_space import NOT_FACTORISED
 
 WORK_PER_BYTE = 256  # operations that are allowed for each byte of the limit on memory: minutes at 1 GiB
 DEPTH = 200  # of settings inside settings
@@ -60,7 +61,7 @@ def estimate(policy: object, arrays: Arrays) -> Size:
     nodes = list(_nodes(policy))
     c = _counts(nodes, arrays)
     n, d, m = c.arms, c.dimension, 1 + c.constraints
-    r = sum(len(array) for name, array in arrays.items() if name.startswith("pivots"))
+    r = _features(arrays)
     stored = sum(array.nbytes for array in arrays.values())
     numbers = n * (d + r + 4 * m) + d * d + ROWS * m * (c.points + d)
     work = n * r * (r + c.nodes * d) + d * d  # factorised kernels
@@ -69,6 +70,14 @@ def estimate(policy: object, arrays: Arrays) -> Size:
     work += m * SPECTRUM if any(settings.get("width") == "tight" for _, settings in nodes) else 0
     more = _learned({name for name, _ in nodes}, n, m, arrays)
     return Size(8.0 * numbers + COPIES * (stored + c.referenced) + more.memory, work + more.work)
+
+
+def _features(arrays: Arrays) -> int:
+    """Return the number of rows over the arms: the features of factorised kernels, and those of observed arms."""
+    pivots = [array for name, array in arrays.items() if name.startswith("pivots")]
+    observed = [array for name, array in arrays.items() if name.startswith("state") and array.ndim == 1]
+    in_data_space = any(np.array_equal(array, NOT_FACTORISED) for array in pivots)
+    return sum(map(len, pivots + observed if in_data_space else pivots))
 
 
 def _learned(classes: set[str], n: int, m: int, arrays: Arrays) -> Size:

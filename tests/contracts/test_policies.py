@@ -8,7 +8,8 @@ import pytest
 from softbandit_tests import examples_of
 
 import softbandit as sb
-from softbandit.policies.base import Policy
+from softbandit.gp.data_space import NOT_FACTORISED
+from softbandit.policies.base import Policy, StepPolicy
 from softbandit.simulation import schedule
 
 FIELDS = ("arms", "rewards", "costs", "dual", "reward_estimates", "cost_estimates")
@@ -64,6 +65,26 @@ def test_an_agent_with_the_feedback_of_a_trial_makes_its_decisions(policy):
         np.testing.assert_array_equal(decision.dual, trace.dual[0, t])
         np.testing.assert_array_equal(decision.cost_estimate, trace.cost_estimates[0, t])
         agent.tell(decision, trace.rewards[0, t], costs[t])
+
+
+def uses_mean_and_std_alone(policy):
+    explorations = [] if not isinstance(policy, StepPolicy) else [block.exploration for block in policy.model.blocks]
+    return bool(explorations) and all(getattr(exploration, "pointwise", False) for exploration in explorations)
+
+
+POINTWISE = {name: policy for name, policy in examples_of.POLICIES.items() if uses_mean_and_std_alone(policy)}
+
+
+@pytest.mark.parametrize("policy", POINTWISE.values(), ids=POINTWISE)
+def test_weight_space_and_data_space_make_the_same_decisions(policy):
+    problem = problem_of(policy)
+    all_features = [getattr(factor, "features", factor) for factor in policy.model.factors]
+    in_weights = policy.replace(factors=all_features)
+    in_data = policy.replace(factors=[NOT_FACTORISED for _ in policy.model.factors])
+    weight, data = (sb.simulate(twin, problem, trials=2, rounds=40, engine="numpy") for twin in (in_weights, in_data))
+    np.testing.assert_array_equal(data.arms, weight.arms)
+    for name in FIELDS[1:]:
+        np.testing.assert_allclose(getattr(data, name), getattr(weight, name), rtol=0, atol=1e-9, err_msg=name)
 
 
 def test_every_policy_class_in_the_package_has_an_example():

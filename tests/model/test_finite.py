@@ -6,7 +6,7 @@ from softbandit_tests import examples_of, paper_formulas
 
 import softbandit as sb
 from softbandit.backend.random import DrawCount
-from softbandit.gp import weight_space
+from softbandit.gp import ArmKernel, Features, weight_space
 from softbandit.gp.weight_space import ArmPosterior, WeightPosterior
 from softbandit.model.finite import group_equal
 
@@ -153,7 +153,7 @@ def test_only_the_weights_are_kept_if_every_output_of_a_group_is_only_sampled(ex
 
 
 def test_a_width_function_becomes_a_table_of_the_rounds():
-    finite = model(width=lambda t: 1.0 / t).with_width_tables(3)
+    finite = model(width=lambda t: 1.0 / t).in_arrays(3)
     (block,) = finite.blocks
     gain = np.zeros(1)
     assert [block.width(t, gain)[0, 0] for t in (1, 2, 3)] == [1.0, 1 / 2, 1 / 3]
@@ -199,3 +199,50 @@ def test_given_features_are_used_if_they_are_accurate_enough_and_given_pivots_al
     assert model(**settings, regularisation=1.0, factors=fine).factors[0] is fine[0]
     assert model(**settings, regularisation=1e-8, factors=coarse).factors[0].rank == 3
     assert model(**settings, regularisation=1e-8, factors=[coarse[0].pivots]).factors[0].rank == 2
+
+
+MANY = np.random.default_rng(0).random((300, 3))
+
+
+def is_unfactorised(**settings):
+    """Whether each kernel of a model on 300 arms in 3 dimensions is kept as it is."""
+    return [isinstance(factor, ArmKernel) for factor in model(arms=MANY, kernel=sb.Matern(0.5), **settings).factors]
+
+
+class Optimist(sb.UCB):
+    """A subclass that may need more than mean and std, and does not declare otherwise."""
+
+
+def test_a_kernel_of_high_rank_is_not_factorised_unless_functions_are_sampled():
+    assert is_unfactorised() == [True]
+    assert is_unfactorised(explore="rand", explore_cost="greedy") == [True]
+    assert is_unfactorised(explore="ts") == [False]
+    assert is_unfactorised(explore="ucb", explore_cost="ts") == [False]
+    assert is_unfactorised(explore=Optimist()) == [False]
+    assert is_unfactorised(regularisation=1e-5) == [False]
+    assert is_unfactorised(cost_kernel=sb.SquaredExponential(3.0)) == [True, False]
+    assert is_unfactorised(explore_cost="ts", cost_kernel=sb.Matern(0.6)) == [True, False]
+
+
+def test_an_unfactorised_kernel_is_reused_if_it_is_accurate_enough_and_factorised_if_needed():
+    settings = {"arms": MANY, "kernel": sb.Matern(0.5)}
+    coarse, fine = (model(**settings, regularisation=lam).factors for lam in (1.0, 1e-3))
+    assert model(**settings, regularisation=1.0, factors=fine).factors[0] is fine[0]
+    assert model(**settings, regularisation=1e-3, factors=coarse).factors[0].tolerance == fine[0].tolerance
+    assert model(**settings, regularisation=1.0, explore="ts", factors=fine).factors[0] is fine[0].features
+    assert isinstance(model(**settings, regularisation=1e-8, factors=fine).factors[0], Features)
+
+
+def test_a_model_in_arrays_has_features_of_all_arms():
+    finite = model(arms=MANY, kernel=sb.Matern(0.5))
+    compiled = finite.in_arrays(3)
+    assert [type(group.factor) for group in compiled.groups] == [Features]
+    arms, y = [3, 7, 3, 150], np.random.default_rng(0).standard_normal((4, 4))
+    ours, theirs = observed(finite, arms, y), observed(compiled, arms, y)
+    np.testing.assert_allclose(finite.mean(ours), compiled.mean(theirs), rtol=0, atol=1e-12)
+    np.testing.assert_allclose(finite.std(ours), compiled.std(theirs), rtol=0, atol=1e-12)
+    np.testing.assert_allclose(finite.covariance(ours), compiled.covariance(theirs), rtol=0, atol=1e-12)
+    for ours_part, theirs_part in zip(
+        finite.pairs(ours, 2, 5, slice(3, 20)), compiled.pairs(theirs, 2, 5, slice(3, 20)), strict=True
+    ):
+        np.testing.assert_allclose(ours_part, theirs_part, rtol=0, atol=1e-12)

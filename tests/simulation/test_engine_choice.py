@@ -25,6 +25,15 @@ def test_auto_chooses_jax_for_long_runs_only():
     assert auto(trials=10**6) == "jax"
 
 
+@pytest.mark.extra
+def test_auto_chooses_numpy_while_the_observed_arms_of_a_kernel_of_high_rank_are_few():
+    arms = np.random.default_rng(0).random((2000, 3))
+    settings = {"reward_bound": 1, "cost_bound": 1, "noise": 0.1, "horizon": 10**5, "slater": 0.5}
+    policy = sb.CKB(arms, sb.Matern(0.5), **settings)
+    assert not engine_choice.jax_pays(policy, trials=50, rounds=1999)
+    assert engine_choice.jax_pays(policy, trials=50, rounds=10**5)
+
+
 def test_without_jax_auto_uses_numpy_and_says_once_how_to_get_jax(monkeypatch):
     monkeypatch.setattr(engine_choice, "find_spec", lambda name: None)
     engine_choice._hint_at_jax.cache_clear()

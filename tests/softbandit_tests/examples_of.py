@@ -9,6 +9,7 @@ from functools import partial
 import numpy as np
 
 import softbandit as sb
+from softbandit.gp import ArmKernel
 
 _rng = np.random.default_rng(0)
 _root = _rng.standard_normal((12, 5))
@@ -69,6 +70,11 @@ def safest(the_problem=None):
     return int((the_problem or problem()).costs.max(axis=1).argmin())
 
 
+def in_data_space(**settings):
+    """Settings of a policy whose posterior is in features of the observed arms, as with a kernel of high rank."""
+    return {"factors": [ArmKernel(problem().kernel, problem().arms, tolerance=1e-13)], **settings}
+
+
 POLICIES = {
     "CKB": policy(),
     "CKB, Thompson": policy(explore="ts"),
@@ -78,6 +84,7 @@ POLICIES = {
     "CKB, tight widths, Thompson": policy(width="tight", explore="ts"),
     "CKB, another cost kernel": policy(cost_kernel=sb.Matern(0.5), explore="ts"),
     "CKB, two constraints": policy(problem(constraints=2, seed=5), explore="rand"),
+    "CKB, data space": policy(**in_data_space(width="tight")),
     "CKB, unconstrained": policy(constraints=0, explore="ts"),
     "Autopilot": sb.Autopilot(problem().arms, horizon=60),
     "Autopilot, two constraints": sb.Autopilot(problem().arms, constraints=2),
@@ -93,6 +100,7 @@ POLICIES = {
     "GPUCB": policy(kind=sb.baselines.GPUCB),
     "GPTS": policy(kind=sb.baselines.GPTS),
     "SafeOpt": policy(kind=sb.baselines.SafeOpt, safe=safest(), width_scale=0.3),
+    "SafeOpt, data space": policy(kind=sb.baselines.SafeOpt, **in_data_space(safe=safest())),
     "SafeOpt, Lipschitz": policy(kind=sb.baselines.SafeOpt, safe=[safest()], lipschitz="arms"),
     "SafeOpt, intersected": policy(kind=sb.baselines.SafeOpt, safe=safest(), intersect=True, expanders="all"),
     "StageOpt": policy(kind=sb.baselines.StageOpt, safe=safest(), lipschitz=20.0, stage_rounds=20),

@@ -1,10 +1,11 @@
 """UCB-D: CONFIG's arm, and one output observed per round."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from softbandit.backend import ArmIndex, Bools, Floats, Ints, PerCost, PerTrial, at_arm, namespace, operations
+from softbandit.backend import ArmIndex, Bools, Ints, PerCost, PerTrial, at_arm, namespace, operations
 from softbandit.baselines.config_algorithm import CONFIG
 from softbandit.policies import About, Choice, State
 
@@ -61,8 +62,13 @@ class UCBD(CONFIG):
         return arms
 
 
-def _select(condition: Bools, new: tuple[Floats, ...], old: tuple[Floats, ...]) -> tuple[Floats, ...]:
+def _select(condition: Bools, new: tuple[Any, ...], old: tuple[Any, ...]) -> tuple[Any, ...]:
     """Return a posterior that is `new` in the trials where the condition is true, and else `old`."""
     xp = namespace(condition)
-    parts = zip(new, old, strict=True)
-    return type(new)(*(xp.where(condition.reshape(-1, *[1] * (a.ndim - 1)), a, b) for a, b in parts))
+
+    def select(a: Any, b: Any) -> Any:
+        if isinstance(a, tuple):  # one entry per trial
+            return tuple(x if chosen else y for chosen, x, y in zip(condition, a, b, strict=True))
+        return xp.where(condition.reshape(-1, *[1] * (a.ndim - 1)), a, b)
+
+    return type(new)(*map(select, new, old))

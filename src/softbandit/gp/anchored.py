@@ -39,7 +39,8 @@ class GrowingRows:
 
     def append(self, row: Floats) -> None:
         if self.rows == len(self.buffer):
-            self.buffer = np.concatenate([self.buffer, np.empty_like(self.buffer)])
+            full, self.buffer = self.buffer, np.empty((2 * self.rows, self.buffer.shape[1]))
+            self.buffer[: self.rows] = full
         self.buffer[self.rows] = row
         self.rows += 1
 

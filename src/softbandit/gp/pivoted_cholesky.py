@@ -44,6 +44,11 @@ class Features:
     def rank(self) -> int:
         return len(self.basis)
 
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The rank and the number of arms."""
+        return len(self.basis), len(self.diag)
+
 
 def checked_features(value: object) -> Features:
     """Return a factorised kernel."""
@@ -78,9 +83,7 @@ def features(
     """
     kernel, arms = checked_kernel("kernel", kernel), validation.points("arms", arms)
     tolerance, chosen = validation.nonnegative("tolerance", tolerance), _checked_pivots(pivots, len(arms))
-    with np.errstate(over="ignore"):
-        diag = kernel.diag(arms)
-    _check("finite k(x, x) >= 0 at every arm", diag, np.isfinite(diag) & (diag >= 0))
+    diag = checked_diag(kernel, arms)
     n, largest = len(arms), diag.max()
     residual, used = diag.copy(), []
     basis = np.empty((_rows(n, 32), n))
@@ -100,6 +103,14 @@ def features(
         used.append(p)
     rank = len(used)
     return Features(basis[:rank].copy(), diag, np.array(used, dtype=np.int64), float(residual.max()))
+
+
+def checked_diag(kernel: Kernel, arms: Floats) -> Floats:
+    """Return k(x, x) of every arm."""
+    with np.errstate(over="ignore"):
+        diag = kernel.diag(arms)
+    _check("finite k(x, x) >= 0 at every arm", diag, np.isfinite(diag) & (diag >= 0))
+    return diag
 
 
 def _checked_pivots(pivots: object, n: int) -> list[int] | None:

@@ -82,14 +82,14 @@ def condition(features: Features, regularisation: float, posterior: Kind, arm: A
     root_d = xp.sqrt(regularisation + s)[:, None]
     q = xp.vecmat(v / root_d, U)  # U^T v / sqrt(d)
     shrunk = v / (-xp.sqrt(regularisation) - root_d)  # = -v (1 - sqrt(lambda / d)) sqrt(d) / s, and correct at s = 0
-    root = _plus_outer(U, shrunk, q)
+    root = plus_outer(U, shrunk, q)
     gain = posterior.gain + 0.5 * xp.log1p(s / regularisation)
     if isinstance(posterior, WeightPosterior):
         error = (y - xp.matvec(posterior.mean, phi)) / root_d
-        return WeightPosterior(root, _plus_outer(posterior.mean, error, q), gain)
+        return WeightPosterior(root, plus_outer(posterior.mean, error, q), gain)
     k = features.over_arms(q)  # k_{t-1}(., x) / sqrt(d), over all arms
     error = (y - at_arm(posterior.mu, arm)) / root_d
-    return ArmPosterior(root, _plus_outer(posterior.mu, error, k), xp.maximum(posterior.var - k * k, 0.0), gain)
+    return ArmPosterior(root, plus_outer(posterior.mu, error, k), xp.maximum(posterior.var - k * k, 0.0), gain)
 
 
 def refreshed(features: Features, posterior: Kind, t: int) -> Kind:
@@ -112,7 +112,7 @@ def _root_variance(features: Features, posterior: ArmPosterior) -> PerArm:
     return operations(posterior.var).repeat_while(lambda so_far: so_far[0] < features.rank, add_row, none)[1]
 
 
-def _plus_outer(x: Floats, a: Floats, b: Floats) -> Floats:
+def plus_outer(x: Floats, a: Floats, b: Floats) -> Floats:
     """Return x + a b^T for each trial."""
     # Added in place: allocating another large array would cost more than the arithmetic.
     total = namespace(x).einsum("bi,bj->bij", a, b)
@@ -138,10 +138,10 @@ def deviation(features: Features, posterior: Posterior) -> PerArm:
     return namespace(posterior.root).sqrt(variance(features, posterior))
 
 
-def covariance(features: Features, posterior: Posterior) -> Floats:
-    """Return k_t(x, x') over all pairs of arms: (b, n, n)."""
+def covariance(features: Features, posterior: Posterior, columns: slice = slice(None)) -> Floats:
+    """Return k_t(x, x') for all x and some x': (b, n, columns)."""
     half = root_times_features(features, posterior)
-    return half @ namespace(half).matrix_transpose(half)
+    return half @ namespace(half).matrix_transpose(half[:, columns])
 
 
 def root_times_features(features: Features, posterior: Posterior) -> Floats:

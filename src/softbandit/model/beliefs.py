@@ -40,13 +40,13 @@ class ArmBelief:
 
 @dataclass(frozen=True, eq=False)
 class PointBelief:
-    """The belief about one output at some points: (1, 1, n) each."""
+    """The belief by mean and std alone: at some points, (1, 1, n) each, or over arms as above."""
 
     mean: Floats
     std: Floats
 
     def correlated(self, z: Floats) -> OutputsPerArm:
-        remedy = "Use sb.Thompson, which samples functions on a continuous domain."
+        remedy = "Use sb.Thompson; or, on finite arms, do not declare the exploration pointwise."
         raise ArgumentError.of("explore", "one that uses mean and std only", Description("one that samples"), remedy)
 
     sample = correlated

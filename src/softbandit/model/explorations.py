@@ -54,6 +54,8 @@ class Exploration(Protocol):
 class UCB:
     """h_t = mu + beta sigma.    Definition 3.2 (GP-UCB)"""
 
+    pointwise: ClassVar[bool] = True  # it uses the belief's mean and std alone
+
     def draws(self, rank: int) -> DrawCount:
         return DrawCount()
 
@@ -77,6 +79,8 @@ class Thompson:
 @dataclass(frozen=True)
 class Greedy:
     """h_t = mu: no exploration, and no guarantee."""
+
+    pointwise: ClassVar[bool] = True  # it uses the belief's mean and std alone
 
     def draws(self, rank: int) -> DrawCount:
         return DrawCount()
@@ -168,6 +172,8 @@ class RandUCB:
 
     Z_t is independent between outputs and rounds.
     """
+
+    pointwise: ClassVar[bool] = True  # it uses the belief's mean and std alone
 
     distribution: Distribution = Gaussian()
 

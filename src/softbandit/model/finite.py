@@ -3,6 +3,9 @@
 Outputs are numbered 0 (reward), 1, ..., m (costs). Those that share a kernel and lambda
 share one posterior (a group), so one pass over the features serves them all; those that
 share an exploration besides (a block) are estimated in one call.
+
+A kernel of high rank is not factorised, and its posterior is in data space (gp/data_space.py): unless functions are
+sampled, which takes features of all arms, or a program is compiled, which takes arrays of a fixed shape.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -17,16 +20,20 @@ from softbandit.backend.shapes import ArmIndex, Floats, Ints, OutputsPerArm, Per
 from softbandit.backend.traced_fields import HostOnly, Traced
 from softbandit.backend.vocabulary import namespace
 from softbandit.errors import ArgumentError
-from softbandit.gp import TOLERANCE, Features, Kernel, Posterior, features, tolerance_for, weight_space
-from softbandit.model.beliefs import ArmBelief
+from softbandit.gp import TOLERANCE, ArmKernel, DataPosterior, Features, Kernel, features, tolerance_for, weight_space
+from softbandit.gp.data_space import LEAST_LAMBDA, NOT_FACTORISED, has_high_rank
+from softbandit.gp.weight_space import ArmPosterior, WeightPosterior
+from softbandit.model.beliefs import ArmBelief, Belief, PointBelief
 from softbandit.model.explorations import Exploration
 from softbandit.model.widths import Width, WidthFunction, WidthRule
 
 Part = tuple[int, int, Ints, Exploration, tuple[int, int]]
 """A block before its draws are assigned: group, place in it, outputs, exploration, and its needs per output."""
 
+Factor = Features | ArmKernel  # a kernel on the arms, factorised or not
+Posterior = ArmPosterior | WeightPosterior | DataPosterior
 Posteriors = tuple[Posterior, ...]  # one per group
-Factors = Sequence[Features | Sequence[int]] | None  # factorised kernels, or their pivots
+Factors = Sequence[Factor | Sequence[int]] | None  # kernels on the arms, or the pivots of their factorisation
 NO_DRAWS = np.empty((1, 1, 0))  # (trials, outputs, count)
 
 
@@ -45,9 +52,46 @@ class Group:
 
     outputs: Ints  # their numbers
     kernel: HostOnly[Kernel]
-    features: Traced[Features]
+    factor: Traced[Factor]
     regularisation: Traced[float]
     weights_only: bool  # functions are only sampled: the posterior of the weights is enough
+
+    @property
+    def features(self) -> Features:
+        """The features of the kernel, which is factorised now if it has not been."""
+        return self.factor if isinstance(self.factor, Features) else self.factor.features
+
+    def prior(self, trials: int) -> Posterior:
+        if isinstance(self.factor, ArmKernel):
+            return self.factor.prior(self.regularisation, len(self.outputs), trials)
+        prior = weight_space.weight_prior if self.weights_only else weight_space.prior
+        return prior(self.factor, len(self.outputs), trials)
+
+    def condition(self, state: Posterior, arm: ArmIndex, y: PerOutput) -> Posterior:
+        if isinstance(state, DataPosterior):
+            return state.condition(self.regularisation, arm, y)
+        return weight_space.condition(self.features, self.regularisation, state, arm, y)
+
+    def refreshed(self, state: Posterior, t: int) -> Posterior:
+        return state if isinstance(state, DataPosterior) else weight_space.refreshed(self.features, state, t)
+
+    def belief(self, state: Posterior, members: slice) -> Belief:
+        """Return the belief about some outputs of the group."""
+        if isinstance(state, DataPosterior):
+            return PointBelief(state.mu[:, members], namespace(state.var).sqrt(state.var)[:, None])
+        return ArmBelief(self.features, state, members)
+
+    def mean(self, state: Posterior) -> OutputsPerArm:
+        return state.mu if isinstance(state, DataPosterior) else weight_space.mean(self.features, state)
+
+    def variance(self, state: Posterior) -> PerArm:
+        return state.var if isinstance(state, DataPosterior) else weight_space.variance(self.features, state)
+
+    def covariance(self, state: Posterior, columns: slice = slice(None)) -> Floats:
+        """Return k_t(x, x') for all x and some x': (trials, n, columns)."""
+        if isinstance(state, DataPosterior):
+            return state.covariance(columns)
+        return weight_space.covariance(self.features, state, columns)
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +124,7 @@ class FiniteModel:
     groups: Traced[list[Group]]
     blocks: Traced[list[Block]]
     order: Ints  # sorts the groups' outputs, one group after another, by number
-    factors: HostOnly[list[Features]]  # one per distinct kernel
+    factors: HostOnly[list[Factor]]  # one per distinct kernel
     noise: Traced[Floats]  # (1 + m,): R of each output
 
     def draws(self) -> DrawCount:
@@ -88,10 +132,7 @@ class FiniteModel:
         return DrawCount(self.blocks[-1].normal.stop, self.blocks[-1].uniform.stop)
 
     def prior(self, trials: int) -> Posteriors:
-        return tuple(
-            (weight_space.weight_prior if g.weights_only else weight_space.prior)(g.features, len(g.outputs), trials)
-            for g in self.groups
-        )
+        return tuple(group.prior(trials) for group in self.groups)
 
     def estimate(self, posterior: Posteriors, t: int, draws: Draws) -> OutputsPerArm:
         """Return h_t of every output over the arms, in round t = 1, 2, ..."""
@@ -105,19 +146,17 @@ class FiniteModel:
     def condition(self, posterior: Posteriors, arm: ArmIndex, y: PerOutput) -> Posteriors:
         """Return the posteriors after observing y (trials, 1 + m) at each trial's arm."""
         single = len(self.groups) == 1  # its outputs are all of y, and need no indexing
-        return tuple(
-            weight_space.condition(g.features, g.regularisation, state, arm, y if single else y[:, g.outputs])
-            for g, state in zip(self.groups, posterior, strict=True)
-        )
+        pairs = zip(self.groups, posterior, strict=True)
+        return tuple(group.condition(state, arm, y if single else y[:, group.outputs]) for group, state in pairs)
 
     def refreshed(self, posterior: Posteriors, t: int) -> Posteriors:
         """Return the posteriors after round t = 1, 2, ..., without the rounding errors that have grown over rounds."""
         pairs = zip(self.groups, posterior, strict=True)
-        return tuple(weight_space.refreshed(group.features, state, t) for group, state in pairs)
+        return tuple(group.refreshed(state, t) for group, state in pairs)
 
     def confidence(self, posterior: Posteriors, t: int) -> tuple[OutputsPerArm, OutputsPerArm]:
         """Return mu and beta_t sigma of every output over the arms."""
-        xp = namespace(posterior[0].root)
+        xp = namespace(posterior[0].gain)
         half_widths = [xp.abs(beta) * belief.std for _, belief, beta in self.beliefs(posterior, t)]
         return self.mean(posterior), self._in_order(half_widths)
 
@@ -127,44 +166,45 @@ class FiniteModel:
 
     def pairs(self, posterior: Posteriors, output: int, t: int, arms: slice) -> tuple[Floats, PerArm, PerOutput, float]:
         """Return k_t(x, x') (b, n, arms) for all x and some x', var, beta_t (b, 1) and lambda of one output."""
-        xp = namespace(posterior[0].root)
         block = next(block for block in self.blocks if output in block.outputs)
         group, state = self.groups[block.group], posterior[block.group]
-        half = weight_space.root_times_features(group.features, state)
-        k = half @ xp.matrix_transpose(half[:, arms])
-        beta = xp.abs(block.width(t, state.gain))[:, block.outputs == output]
-        return k, weight_space.variance(group.features, state), beta, group.regularisation
+        beta = namespace(state.gain).abs(block.width(t, state.gain))[:, block.outputs == output]
+        return group.covariance(state, arms), group.variance(state), beta, group.regularisation
 
     def mean(self, posterior: Posteriors) -> OutputsPerArm:
         pairs = zip(self.groups, posterior, strict=True)
-        return self._in_order([weight_space.mean(group.features, state) for group, state in pairs])
+        return self._in_order([group.mean(state) for group, state in pairs])
 
     def std(self, posterior: Posteriors) -> OutputsPerArm:
-        return self._per_output(weight_space.deviation, posterior)
+        return namespace(posterior[0].gain).sqrt(self._per_output(Group.variance, posterior))
 
     def covariance(self, posterior: Posteriors) -> Floats:
         """Return k_t(x, x') of every output over all pairs of arms: (trials, 1 + m, n, n)."""
-        return self._per_output(weight_space.covariance, posterior)
+        return self._per_output(Group.covariance, posterior)
 
     def usable(self, posterior: Posteriors) -> bool:
         """Return whether every mean is finite."""
         return bool(np.isfinite(self.mean(posterior)).all())
 
-    def with_width_tables(self, rounds: int) -> "FiniteModel":
-        """Return the model for rounds 1, ..., rounds, with tables in place of widths that are Python functions."""
+    def in_arrays(self, rounds: int) -> "FiniteModel":
+        """Return the model for rounds 1, ..., rounds in arrays of a fixed shape, which can be compiled.
+
+        It has features of all arms, and tables in place of widths that are Python functions.
+        """
         widths = [b.width.table(rounds) if isinstance(b.width, WidthFunction) else b.width for b in self.blocks]
-        return replace(self, blocks=[replace(b, width=width) for b, width in zip(self.blocks, widths, strict=True)])
+        blocks = [replace(b, width=width) for b, width in zip(self.blocks, widths, strict=True)]
+        return replace(self, groups=[replace(g, factor=g.features) for g in self.groups], blocks=blocks)
 
     def by_output(self) -> list[tuple[Group, Exploration]]:
         """Return each output's group and exploration."""
         pairs = {i: (self.groups[b.group], b.exploration) for b in self.blocks for i in b.outputs}
         return [pairs[i] for i in range(len(pairs))]
 
-    def beliefs(self, posterior: Posteriors, t: int) -> Iterator[tuple[Block, ArmBelief, Floats]]:
+    def beliefs(self, posterior: Posteriors, t: int) -> Iterator[tuple[Block, Belief, Floats]]:
         """Return each block, its belief, and beta_t (trials, outputs, 1)."""
         for block in self.blocks:
             state = posterior[block.group]
-            belief = ArmBelief(self.groups[block.group].features, state, block.members)
+            belief = self.groups[block.group].belief(state, block.members)
             yield block, belief, block.width(t, state.gain)[:, :, None]
 
     def _in_order(self, parts: Sequence[OutputsPerArm]) -> OutputsPerArm:
@@ -172,55 +212,74 @@ class FiniteModel:
             return parts[0]
         return namespace(parts[0]).concat(parts, axis=1)[:, self.order]
 
-    def _per_output(self, function: Callable[[Features, Posterior], Floats], posterior: Posteriors) -> Floats:
+    def _per_output(self, function: Callable[[Group, Posterior], Floats], posterior: Posteriors) -> Floats:
         """Return a function of each group's posterior for each of its outputs, sorted by number."""
         values: list[Floats] = []
         for group, state in zip(self.groups, posterior, strict=True):
-            values += [function(group.features, state)] * len(group.outputs)
+            values += [function(group, state)] * len(group.outputs)
         return namespace(values[0]).stack(values, axis=1)[:, self.order]
 
 
 def finite_model(
-    arms: Floats, outputs: Sequence[Output], width: WidthRule, factors: Factors, shared: bool = True
+    arms: Floats, outputs: Sequence[Output], width: WidthRule, rounds: int, factors: Factors, shared: bool = True
 ) -> FiniteModel:
-    """Group the outputs by what they share (unless that is forbidden), and factorise each kernel once."""
+    """Group the outputs by what they share (unless that is forbidden), and factorise each kernel once, if at all."""
     numbers = group_equal([output[:2] for output in outputs]) if shared else [[i] for i in range(len(outputs))]
     kernels = group_equal([output.kernel for output in outputs])
-    lambdas = [min(outputs[i].regularisation for i in same) for same in kernels]
-    phis = _factorise([outputs[same[0]].kernel for same in kernels], lambdas, arms, factors)
-    features_of = {i: phi for same, phi in zip(kernels, phis, strict=True) for i in same}
+    all_factors = _factorise([[outputs[i] for i in same] for same in kernels], arms, rounds, factors)
+    factor_of = {i: factor for same, factor in zip(kernels, all_factors, strict=True) for i in same}
     groups, parts = [], []
     for i, same in enumerate(numbers):
         kernel, regularisation, *_ = outputs[same[0]]
-        phi = features_of[same[0]]
-        # The class must say so itself: a subclass may need more.
-        weights_only = all(vars(type(outputs[j].exploration)).get("weights_only") is True for j in same)
-        groups.append(Group(np.array(same), kernel, phi, regularisation, weights_only))
+        factor = factor_of[same[0]]
+        weights_only = all(_declares(outputs[j].exploration, "weights_only") for j in same)
+        groups.append(Group(np.array(same), kernel, factor, regularisation, weights_only))
+        rank = factor.rank if isinstance(factor, Features) else 0  # explorations that sample have features
         for exploration, run in groupby(same, key=lambda j: outputs[j].exploration):
             members = list(run)
-            parts.append((i, same.index(members[0]), np.array(members), exploration, exploration.draws(phi.rank)))
+            parts.append((i, same.index(members[0]), np.array(members), exploration, exploration.draws(rank)))
     noise = np.array([output.noise for output in outputs])
-    return FiniteModel(groups, assign_draws(parts, width), np.argsort(np.concatenate(numbers)), phis, noise)
+    return FiniteModel(groups, assign_draws(parts, width), np.argsort(np.concatenate(numbers)), all_factors, noise)
 
 
-def _factorise(kernels: list[Kernel], lambdas: list[float], arms: Floats, given: Factors) -> list[Features]:
-    """Return the kernels' features, accurate enough for the least lambda of each: given, or computed.
+def _declares(exploration: Exploration, property: str) -> bool:
+    """Return whether the class of an exploration has a property. It must say so itself: a subclass may need more."""
+    return vars(type(exploration)).get(property) is True
+
+
+def _factorise(outputs: list[list[Output]], arms: Floats, rounds: int, given: Factors) -> list[Factor]:
+    """Return the factor of each kernel, given the outputs that have it."""
+    factors = [None] * len(outputs) if given is None else given
+    if not isinstance(factors, Sequence) or len(factors) != len(outputs):
+        remedy = "Leave it out, or take it from another policy's model."
+        raise ArgumentError.of("factors", f"one per kernel, {len(outputs)} in all", given, remedy)
+    return [_factor(same, arms, rounds, factor) for same, factor in zip(outputs, factors, strict=True)]
+
+
+def _factor(outputs: list[Output], arms: Floats, rounds: int, given: Factor | Sequence[int] | None) -> Factor:
+    """Return the kernel that these outputs share, accurate enough for the least lambda of theirs: given, or computed.
 
     Given pivots are used as they are, since a saved posterior is in their basis. So are given features that are coarser
     than any lambda makes them, since somebody wanted them so.
     """
-    factors = [None] * len(kernels) if given is None else given
-    if not isinstance(factors, Sequence) or len(factors) != len(kernels):
-        remedy = "Leave it out, or take it from another policy's model."
-        raise ArgumentError.of("factors", f"one per kernel, {len(kernels)} in all", given, remedy)
-    return [_features(*each, arms) for each in zip(kernels, lambdas, factors, strict=True)]
-
-
-def _features(kernel: Kernel, lam: float, given: Features | Sequence[int] | None, arms: Floats) -> Features:
+    kernel, lam = outputs[0].kernel, min(output.regularisation for output in outputs)
+    tolerance = tolerance_for(lam)
+    if lam >= LEAST_LAMBDA and all(_declares(output.exploration, "pointwise") for output in outputs):
+        if isinstance(given, ArmKernel) and given.tolerance <= tolerance:
+            return given
+        if _is_unfactorised(given) or (given is None and has_high_rank(kernel, arms, tolerance, rounds)):
+            return ArmKernel(kernel, arms, tolerance)
+    if isinstance(given, ArmKernel):
+        given = given.features
     if isinstance(given, Features):
-        too_coarse = tolerance_for(lam) < given.residual / (given.diag.max() or 1.0) <= TOLERANCE
-        return features(kernel, arms, tolerance_for(lam)) if too_coarse else given
-    return features(kernel, arms, tolerance_for(lam), pivots=given)
+        too_coarse = tolerance < given.residual / (given.diag.max() or 1.0) <= TOLERANCE
+        return features(kernel, arms, tolerance) if too_coarse else given
+    return features(kernel, arms, tolerance, pivots=given)
+
+
+def _is_unfactorised(given: Factor | Sequence[int] | None) -> bool:
+    """Return whether that is a kernel which was not factorised, or what a file has in place of its pivots."""
+    return isinstance(given, ArmKernel) or (isinstance(given, np.ndarray) and np.array_equal(given, NOT_FACTORISED))
 
 
 def assign_draws(parts: Iterable[Part], width: WidthRule) -> list[Block]:

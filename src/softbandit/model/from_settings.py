@@ -12,6 +12,7 @@ from softbandit.backend import POLICY, Floats, HostOnly, Traced, draw
 from softbandit.domains import Domain
 from softbandit.errors import ArgumentError, Description, KernelError
 from softbandit.gp import Kernel, checked_kernel
+from softbandit.gp.data_space import some_arms
 from softbandit.model.continuous import ContinuousModel, continuous_model
 from softbandit.model.explorations import Exploration, as_exploration
 from softbandit.model.finite import Factors, FiniteModel, Output, finite_model
@@ -75,7 +76,7 @@ def build_model(s: ModelSettings) -> FiniteModel | ContinuousModel:
         points = None if s.budget is None else validation.whole("budget", s.budget, least=2)
         model: FiniteModel | ContinuousModel = continuous_model(s.arms, outputs, rule, points)
     elif s.budget is None:
-        model = finite_model(s.arms, outputs, rule, s.factors, s.shared_posterior)
+        model = finite_model(s.arms, outputs, rule, s.horizon, s.factors, s.shared_posterior)
     else:
         raise ArgumentError.of("budget", "None, on finite arms", s.budget, "Their cost does not grow; leave it out.")
     _try(model)
@@ -97,10 +98,9 @@ def _default_regularisation(
 
 def _some_points(arms: Floats | Domain) -> Floats:
     """Return at most 256 random arms, or points of a space."""
-    rng = np.random.default_rng(0)
     if isinstance(arms, Domain):
-        return arms.at(rng.random((SPECTRUM_POINTS, arms.dimension)))
-    return arms if len(arms) <= SPECTRUM_POINTS else arms[rng.choice(len(arms), SPECTRUM_POINTS, replace=False)]
+        return arms.at(np.random.default_rng(0).random((SPECTRUM_POINTS, arms.dimension)))
+    return some_arms(arms, SPECTRUM_POINTS)
 
 
 def norm_bounds(reward_bound: object, cost_bound: object, constraints: int) -> tuple[float, Floats]:
@@ -152,7 +152,7 @@ def _try(model: FiniteModel | ContinuousModel) -> None:
     else:
         beliefs = model.beliefs(model.prior(1), 1)
         estimates = [(b, b.exploration.estimate(belief, beta, b.draws(draws))) for b, belief, beta in beliefs]
-        points = len(model.groups[0].features.diag)
+        points = len(model.groups[0].factor.diag)
     for block, h in estimates:
         expected = (1, len(block.outputs), points)
         if np.shape(h) != expected or not np.isfinite(h).all():

@@ -63,7 +63,8 @@ class CKB(StepPolicy):
         On a space: the number of points that represent all observations, so that the cost of a round stops growing;
         None for the exact posterior, O(t^2) in round t.
     factors
-        Factorised kernels to reuse, one per distinct kernel (see `theory.features`); computed by default.
+        Factorised kernels to reuse, one per distinct kernel (see `theory.features`). By default they are computed, if
+        the rank is low or functions are sampled.
 
     Examples
     --------

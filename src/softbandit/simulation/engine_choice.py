@@ -1,5 +1,6 @@
 """Which engine runs a simulation."""
 
+import math
 import warnings
 from functools import cache
 from importlib.util import find_spec
@@ -7,6 +8,7 @@ from typing import Any
 
 from softbandit import validation
 from softbandit.errors import ArgumentError, needs_extra
+from softbandit.gp import ArmKernel
 from softbandit.policies import StepPolicy, Steps
 from softbandit.problems import Problem
 from softbandit.simulation.numpy_engine import NumpyEngine
@@ -41,12 +43,18 @@ def choose_engine(engine: str, step: Steps, problem: AnyProblem, trials: int, ro
 
 def jax_pays(step: Steps, trials: int, rounds: int) -> bool:
     """Return whether JAX is expected to save time over that many rounds in all, and is installed."""
-    if not step.batched or seconds_saved(step, trials, rounds) <= COMPILATION:
+    if not step.batched or _has_few_features(step, rounds) or seconds_saved(step, trials, rounds) <= COMPILATION:
         return False
     if find_spec("jax") is None:
         _hint_at_jax()
         return False
     return True
+
+
+def _has_few_features(step: Steps, rounds: int) -> bool:
+    """Return whether NumPy keeps features of the observed arms alone, where JAX would compute those of all arms."""
+    assert isinstance(step, StepPolicy)
+    return rounds < len(step.arms) and any(isinstance(group.factor, ArmKernel) for group in step.model.groups)
 
 
 def seconds_saved(step: Steps, trials: int, rounds: int) -> float:
@@ -55,9 +63,9 @@ def seconds_saved(step: Steps, trials: int, rounds: int) -> float:
 
 
 def entries(step: Steps) -> int:
-    """Return the number of entries of the features that a round reads per trial."""
+    """Return the number of entries of the features that a round reads per trial, at most."""
     assert isinstance(step, StepPolicy)
-    return max(1, sum(int(group.features.basis.size) for group in step.model.groups))
+    return max(1, sum(int(math.prod(group.factor.shape)) for group in step.model.groups))
 
 
 @cache

@@ -33,7 +33,7 @@ class JaxEngine:
     def __init__(self, step: StepPolicy, problem: Problem, rounds: int, options: Options) -> None:
         self._step, self._problem, self._options = step, problem, options
         self._dtype = np.dtype(options.precision)
-        numbers, self._form = split((_with_width_tables(step, rounds), problem))
+        numbers, self._form = split((_in_arrays(step, rounds), problem))
         self._bytes = sum(number.nbytes for number in numbers)
         with _on_device(self._bytes):
             self._mesh = _mesh(len(problem.arms), self._bytes)
@@ -41,7 +41,8 @@ class JaxEngine:
 
     def start(self, stage: Stage, trials: int, before: State | None) -> State:
         """Send one trial's state to the device and repeat it there: all trials start alike."""
-        one = stage.start(1, before)
+        assert isinstance(stage.policy, StepPolicy)
+        one = stage._replace(policy=_in_arrays(stage.policy, 1)).start(1, before)
         with _on_device(self._bytes + trials * _bytes(one)):
             state: State = _repeat(self._put(one), trials)
             return state
@@ -134,7 +135,8 @@ def _numbers(words: list[Words], needs: Sequence[DrawCount]) -> list[Draws]:
 
 def can_trace(step: StepPolicy, problem: Problem) -> bool:
     """Return whether a round of the policy is made of functions that JAX can trace."""
-    numbers, form = split((_with_width_tables(step, 1), problem))
+    step = _in_arrays(step, 1)
+    numbers, form = split((step, problem))
     draws = [draw(part.draws(), 0, [0], 0, 1, 0) for part in (step, problem)]
     try:
         with _on_device(0):
@@ -144,10 +146,10 @@ def can_trace(step: StepPolicy, problem: Problem) -> bool:
     return True
 
 
-def _with_width_tables(step: StepPolicy, rounds: int) -> StepPolicy:
-    """Return the policy for that many rounds, with widths that are functions of t evaluated for each."""
+def _in_arrays(step: StepPolicy, rounds: int) -> StepPolicy:
+    """Return the policy for that many rounds, with a model that can be compiled."""
     same = copy(step)
-    object.__setattr__(same, "model", step.model.with_width_tables(rounds))
+    object.__setattr__(same, "model", step.model.in_arrays(rounds))
     return same
 
 

@@ -90,7 +90,7 @@ def blocks_of_trials(engine: str, step: Steps, numbers: Sequence[int]) -> list[W
 def _trial_bytes(step: Steps) -> int:
     """Return what one trial's posteriors take at most: a root r x r, a mean per output and a variance over n arms."""
     assert isinstance(step, StepPolicy)
-    shapes = ((*group.features.basis.shape, len(group.outputs)) for group in step.model.groups)
+    shapes = ((*group.factor.shape, len(group.outputs)) for group in step.model.groups)
     return sum(8 * (r * r + (k + 1) * n) for r, n, k in shapes)
 
 
