@@ -181,7 +181,7 @@ def test_targets_report_what_was_measured():
     assert lowest.measured == "1 of 2 (each against 1 to 1 methods)"
     assert family.measured == "3.00 (services, against y)"
     assert problem.measured == "3.00 (cloud, against y)"
-    assert kept.measured == "75.0% of 4"
+    assert kept.measured == "75.0% of 4; 75.0% of 4 where 4 average rounds can be repaid"
     assert stuck.measured == "1 runs"
     assert falls.measured == "0.30 (SS-D)"
     assert [t.reached for t in (lowest, family, problem, kept, stuck, falls)] == [False] * 5 + [True]
