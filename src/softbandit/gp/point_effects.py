@@ -68,7 +68,7 @@ def inverse_lower(L: Floats) -> Floats:
     """Return the inverse of a lower triangular matrix by halves, at a quarter of the cost of a general one."""
     n, h = len(L), len(L) // 2
     if n <= ROWS:
-        return np.linalg.inv(L)
+        return np.asarray(np.linalg.inv(L), dtype=np.float64)
     M = np.zeros_like(L)
     M[:h, :h], M[h:, h:] = inverse_lower(L[:h, :h]), inverse_lower(L[h:, h:])
     M[h:, :h] = -M[h:, h:] @ (L[h:, :h] @ M[:h, :h])
@@ -96,7 +96,8 @@ class PointPosterior:
     def of(cls, model: PointEffects, data: Repeats) -> "PointPosterior":
         C = model.covariance(data.points, data.points)
         C[np.diag_indices(len(C))] += model.own + model.noise / data.counts + JITTER * model.variance(data.points)
-        return cls(model, data.points, data.counts, data.means, inverse_lower(np.linalg.cholesky(C)))
+        L: Floats = np.asarray(np.linalg.cholesky(C), dtype=np.float64)
+        return cls(model, data.points, data.counts, data.means, inverse_lower(L))
 
     def observe(self, x: Floats, y: float) -> "PointPosterior":
         """Return the posterior after observing y at x (d,)."""
