@@ -5,7 +5,7 @@ import pytest
 from softbandit_tests import point_effects_formulas as formulas
 
 import softbandit as sb
-from softbandit.gp.point_effects import PointEffects, PointPosterior, Repeats
+from softbandit.gp.point_effects import PointEffects, PointPosterior, Repeats, inverse_lower
 
 rng = np.random.default_rng(0)
 POINTS = rng.random((9, 2))
@@ -65,6 +65,14 @@ def test_a_thousand_repeats_of_two_hundred_points_one_at_a_time_equal_all_at_onc
         posterior = posterior.observe(x, float(value))
     expected = PointPosterior.of(the_model, Repeats.of(X, y)).at(Z)
     np.testing.assert_allclose(posterior.at(Z), expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("n", [1, 128, 129, 300])
+def test_the_inverse_by_halves_is_one(n):
+    L = np.tril(np.random.default_rng(0).standard_normal((n, n))) / n + np.eye(n)
+    M = inverse_lower(L)
+    np.testing.assert_allclose(M @ L, np.eye(n), atol=1e-13)
+    np.testing.assert_array_equal(np.triu(M, 1), 0)
 
 
 def test_observing_changes_no_earlier_posterior():
