@@ -43,15 +43,17 @@ class Row(NamedTuple):
 
 
 class Progress:
-    """Prints how far a check is, now and then, and remembers the longest time between two steps."""
+    """Prints how far a check is, now and then, and remembers its longest step."""
 
     def __init__(self, what: str, count: int) -> None:
         self.what, self.count, self.longest = what, count, 0.0
         self.last, self.printed = None, time.monotonic()  # what comes before the first step does not count
 
-    def __call__(self, done: int) -> None:
+    def __call__(self, done: int, seconds: float | None = None) -> None:
+        """Note a step and the seconds that it took: by default, those since the one before."""
         now = time.monotonic()
-        self.longest, self.last = max(self.longest, now - (self.last or now)), now
+        self.longest = max(self.longest, now - (self.last or now) if seconds is None else seconds)
+        self.last = now
         if now - self.printed >= EVERY:
             self.printed = now
             note(f"{self.what}: {done:,} of {self.count:,}")

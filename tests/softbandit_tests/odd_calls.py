@@ -21,6 +21,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 import warnings
 from pathlib import Path
 
@@ -102,7 +103,10 @@ def follow_up(result):
 
 
 def work(seed, first, last):
-    """Make those calls, and print a line for each that ends badly; lines "# N" say which one is next."""
+    """Make those calls, and print a line for each that ends badly.
+
+    Lines "# N" say which one is next, and lines "= S" how many seconds it took.
+    """
     signal.signal(signal.SIGALRM, lambda *_: (_ for _ in ()).throw(HangError(f"over {SECONDS} s")))
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     np.seterr(all="ignore")
@@ -113,7 +117,9 @@ def work(seed, first, last):
     for i, (point, odd) in enumerate(itertools.islice(calls(seed), first, last), start=first):
         say(f"# {i}")
         faulthandler.dump_traceback_later(STUCK, exit=True)
+        start = time.monotonic()
         fault = outcome(point, odd)
+        say(f"= {time.monotonic() - start:.3f}")
         faulthandler.cancel_dump_traceback_later()
         if fault:
             say(json.dumps([point.name, arguments_in_words(odd), fault]))
@@ -134,7 +140,7 @@ def in_words(build):
     return f"a {type(build()).__name__} without repr"
 
 
-def run(count, seed=0, progress=lambda done: None):
+def run(count, seed=0, progress=lambda done, seconds: None):
     """Make that many calls. Return [callable, odd arguments, fault] of each that ended badly."""
     faults, first = [], 0
     while first < count:
@@ -145,7 +151,8 @@ def run(count, seed=0, progress=lambda done: None):
                 for line in process.stdout:
                     if line.startswith("# "):
                         started = int(line[2:])
-                        progress(started)
+                    elif line.startswith("= "):
+                        progress(started, float(line[2:]))
                     else:
                         faults.append(json.loads(line))
             if process.returncode == 0:
