@@ -218,23 +218,23 @@ def test_telling_something_other_than_a_decision_is_refused():
 @pytest.mark.filterwarnings("ignore:.*agent.forget:softbandit.PolicyWarning")
 def test_an_observation_that_overflows_the_posterior_is_refused_and_changes_nothing():
     agent = sb.Agent(examples_of.policy(ties="first"))
-    agent.tell(agent.ask(), 1e40, 0.0)
+    agent.tell(agent.ask(), 1e50, 0.0)
     agent._state.posterior[0].mu[:] = np.inf
     decision, before = agent.ask(), snapshot(agent)
     with pytest.raises(sb.FeedbackError, match="usable size"):
-        agent.tell(decision, -1e40, 0.0)
+        agent.tell(decision, -1e50, 0.0)
     assert_unchanged(agent, before)
 
 
 @pytest.mark.filterwarnings("ignore:.*agent.forget:softbandit.PolicyWarning")
-@pytest.mark.parametrize("feedback", [(1.1e40, 0.0), (0.0, -1.7e308)])
+@pytest.mark.parametrize("feedback", [(1.1e50, 0.0), (0.0, -1.7e308)])
 def test_an_observation_whose_square_overflows_is_refused_and_changes_nothing(feedback):
     agent = sb.Agent(examples_of.policy())
     decision, before = agent.ask(), snapshot(agent)
-    with pytest.raises(sb.FeedbackError, match=r"reward, cost: expected numbers of at most 1e\+40"):
+    with pytest.raises(sb.FeedbackError, match=r"reward, cost: expected numbers of at most 1e\+50"):
         agent.tell(decision, *feedback)
     assert_unchanged(agent, before)
-    agent.tell(decision, 1e40, -1e40)
+    agent.tell(decision, 1e50, -1e50)
 
 
 def test_a_bad_policy_or_seed_is_refused():

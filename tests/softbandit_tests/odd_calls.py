@@ -145,9 +145,10 @@ def run(count, seed=0, progress=lambda done, seconds: None):
     faults, first = [], 0
     while first < count:
         arguments = [sys.executable, "-m", __spec__.name, "worker", str(seed), str(first), str(count)]
+        path = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}  # pytest adds to its own path only
         started = None
         with tempfile.TemporaryFile("w+") as errors:
-            with subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=errors, text=True) as process:
+            with subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=errors, text=True, env=path) as process:
                 for line in process.stdout:
                     if line.startswith("# "):
                         started = int(line[2:])

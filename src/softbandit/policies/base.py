@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 MOST_CONSTRAINTS = 1000  # a posterior each
 
 
-LARGEST = 1e40  # observation: what is computed from it stays well below the largest setting, 1e50
+LARGEST = validation.LARGEST  # observation
 SMALLEST = 1e-100
 
 
