@@ -1,4 +1,4 @@
-"""How often certificates fail, against what they allow: `python benchmarks/certificates.py [--runs 2000]`.
+"""Count how often certificates fail, against what they allow: `python benchmarks/certificates.py [--runs 2000]`.
 
 A certificate must hold at all times at once, so a run fails if it does not hold after any of its rounds. Stopping when
 it looks worst, which is also shown, can then fail no more often. The p-value is that of an exact binomial test of

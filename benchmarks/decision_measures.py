@@ -1,4 +1,4 @@
-"""What decisions.py measures in a run, by the true functions.
+"""Measures of a run in decisions.py, by the true functions.
 
 Notation: f is the reward, g the costs (m of them, limits at 0), pi* the best mixture of arms that meets the limits on
 average, lambda* the prices of the limits by the linear program, s_f and s_g the spreads (standard deviations over the

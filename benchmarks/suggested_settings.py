@@ -1,4 +1,4 @@
-"""How often the settings that `suggest_settings` returns are right: `python benchmarks/suggested_settings.py`."""
+"""Count how often the settings that `suggest_settings` returns are right: `python benchmarks/suggested_settings.py`."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""What is known after a run: a certificate that needs no true functions, what to keep, and a figure over time."""
+"""Certify a run: without the true functions, with what to keep, and a figure over time."""
 
 import numpy as np
 

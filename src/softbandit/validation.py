@@ -21,7 +21,7 @@ T = TypeVar("T")
 Floats = NDArray[np.float64]
 
 LEAST, LARGEST = 1e-50, 1e50
-"""Of a positive setting: float64 holds the products, quotients and squares of such numbers that the methods need.
+"""The range of positive settings: float64 holds the products, quotients and squares of them that the methods need.
 
 The largest is R^2 / (B^2 lambda), up to 1e250; rho and V are within 1e-160 and 1e110.
 """

@@ -12,7 +12,7 @@ from softbandit.validation import named
 
 
 class Configurations(NamedTuple):
-    """What was run, and what was measured, in the units of the file."""
+    """The configurations that were run, and their metrics, in the units of the file."""
 
     parameters: tuple[str, ...]
     settings: Floats  # (n, parameters): one configuration per row

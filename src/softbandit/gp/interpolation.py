@@ -1,4 +1,4 @@
-"""How well the functions k(a, .) and k(b, .) at the ends of a step represent k(x, .) between them.
+"""Bounds on how well the functions k(a, .) and k(b, .) at the ends of a step represent k(x, .) between them.
 
 The interpolation at x = (1 - u) a + u b is (1 - u) k(a, .) + u k(b, .), and its error is measured
 by the norm of the kernel's space. It bounds whatever is a seminorm of k(x, .), such as a standard

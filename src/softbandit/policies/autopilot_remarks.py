@@ -1,4 +1,4 @@
-"""What Autopilot notices and its user should know: limits that cannot be met, wrong units, being stuck at one arm."""
+"""Remarks of Autopilot that its user should know: limits that cannot be met, wrong units, being stuck at one arm."""
 
 import math
 from typing import TYPE_CHECKING

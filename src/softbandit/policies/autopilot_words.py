@@ -1,4 +1,4 @@
-"""What Autopilot has learned, in words, for `print(agent)`."""
+"""Descriptions of what Autopilot has learned, in words, for `print(agent)`."""
 
 import math
 from collections.abc import Iterator

@@ -122,7 +122,7 @@ class Policy(ABC):
 
     @property
     def _place(self) -> str:
-        """What it chooses from, in words."""
+        """The arms or the space, in words."""
         if self.continuous and isinstance(self.space, Space):
             return f"space of {len(self.space.parts)} parameters"
         what, d = ("box", self.arms.dimension) if self.continuous else (f"{len(self.arms):,} arms", self.arms.shape[1])

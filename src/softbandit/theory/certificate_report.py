@@ -23,7 +23,7 @@ from softbandit.theory.run_model import Rounds, Run, step_of
 
 @dataclass(frozen=True, eq=False)
 class Certificate:
-    """What is known after a run. It holds at all times at once, so also at a time chosen by looking at it."""
+    """Statements about a run that hold at all times at once, so also at a time chosen by looking at them."""
 
     rounds: int
     observed: Floats  # (1 + m,): totals of reward and costs as observed

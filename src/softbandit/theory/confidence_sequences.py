@@ -1,4 +1,4 @@
-"""How far sums of noise may be from zero, at all times at once: |S_t| <= radius_t for every t, with P >= 1 - alpha.
+"""Bounds on sums of noise, at all times at once: |S_t| <= radius_t for every t, with P >= 1 - alpha.
 
 So a radius may be read at any time, and also at a time that was chosen by looking at the data. S_t is the sum of the
 observations less the sum of their conditional means, which may differ from round to round: the arms do.

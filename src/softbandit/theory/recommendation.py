@@ -1,4 +1,4 @@
-"""What to keep after a run: the best arm that probably meets every limit, and the best mixture, by the posterior."""
+"""Recommendations after a run: the best arm that probably meets every limit, and the best mixture, by the posterior."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

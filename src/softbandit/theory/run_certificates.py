@@ -41,7 +41,7 @@ class RunCertificates:
 
 
 class Knowledge(NamedTuple):
-    """What the bounds on the functions say after some round of one trial."""
+    """Conclusions from the bounds on the functions after some round of one trial."""
 
     value: float  # upper bound on E_pi*[f]
     earned: float  # lower bound on the sum of f(x_t)

@@ -19,7 +19,7 @@ from softbandit.policies.base import WrappedPolicy
 
 
 class Rounds(Protocol):
-    """What was played and observed: a simulation's trace, or an agent's record."""
+    """The rounds played and observed: a simulation's trace, or an agent's record."""
 
     @property
     def arms(self) -> NDArray[Any]: ...

@@ -22,7 +22,7 @@ CAUTION = 0.5  # the share of the margin shown by the means that is relied on
 
 
 class Rounds(Protocol):
-    """What was played and observed, such as `agent.record`."""
+    """The rounds played and observed, such as `agent.record`."""
 
     @property
     def points(self) -> Floats: ...
@@ -33,7 +33,7 @@ class Rounds(Protocol):
 
 
 class Output(NamedTuple):
-    """What the data say of one output, in its units."""
+    """Estimates of one output's properties, in its units."""
 
     kernel: Kernel
     noise: float
