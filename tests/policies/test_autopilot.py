@@ -7,7 +7,7 @@ import pytest
 
 import softbandit as sb
 from softbandit.gp import PointPosterior
-from softbandit.policies import autopilot
+from softbandit.policies import autopilot_knowledge
 from softbandit.policies.prices import Prices
 
 ARMS = np.random.default_rng(0).random((40, 2))
@@ -43,7 +43,7 @@ def debt_allowed(rounds):
     cost, 0.6, and 3 deviations of the noise.
     """
     spread = np.std(ARMS[:, 0])
-    return (spread * math.sqrt(rounds) / autopilot.PRICE_GAIN + 0.6 + 3 * NOISE) / rounds
+    return (spread * math.sqrt(rounds) / autopilot_knowledge.PRICE_GAIN + 0.6 + 3 * NOISE) / rounds
 
 
 def assert_finite(decisions):
@@ -98,7 +98,7 @@ def test_the_posterior_is_in_the_users_units():
 
 
 def test_no_decision_is_made_from_a_posterior_before_it_has_learned():
-    agent, _ = play(sb.Autopilot(ARMS), autopilot.INITIAL - 1)
+    agent, _ = play(sb.Autopilot(ARMS), autopilot_knowledge.INITIAL - 1)
     with pytest.raises(sb.ArgumentError, match="posterior: expected rounds to learn from, got 3"):
         agent.posterior.mean()
 
@@ -179,7 +179,7 @@ def test_a_loaded_agent_continues_to_the_bit_without_learning_again(domain, roun
     agent, _ = play(sb.Autopilot(domain, horizon=40), rounds)
     agent.save(tmp_path / "run.npz")
     with monkeypatch.context() as patch:
-        patch.setattr(autopilot, "learn", lambda *arguments: pytest.fail("it learned again"))
+        patch.setattr(autopilot_knowledge, "learn", lambda *arguments: pytest.fail("it learned again"))
         loaded = sb.Agent.load(tmp_path / "run.npz")
     for t in range(12):
         a, b = agent.ask(), loaded.ask()
@@ -326,7 +326,7 @@ def test_measured_debts_are_repaid(horizon):
 def test_debts_are_repaid_even_if_the_model_takes_the_limit_for_free(monkeypatch):
     """The prices of the model are 0 in every round, so that only what was measured counts."""
     free = Prices(np.zeros(1), True, np.zeros(1))
-    monkeypatch.setattr(autopilot, "limit_prices", lambda *arguments: free)
+    monkeypatch.setattr(autopilot_knowledge, "limit_prices", lambda *arguments: free)
     means = [play(sb.Autopilot(ARMS, horizon=150), 150, seed=seed)[0].record.costs.mean() for seed in range(5)]
     assert max(means) < debt_allowed(150)
 

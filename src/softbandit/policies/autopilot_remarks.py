@@ -9,7 +9,7 @@ from softbandit.backend import Floats
 from softbandit.policies.prices import Prices, limit_prices
 
 if TYPE_CHECKING:
-    from softbandit.policies.autopilot import Knowledge
+    from softbandit.policies.autopilot_knowledge import Knowledge
 
 FIRST = 20  # rounds before anything is said
 SURE = 2.5  # posterior standard deviations by which estimates are optimistic before a limit counts as out of reach

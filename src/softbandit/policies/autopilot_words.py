@@ -12,7 +12,7 @@ from softbandit.domains import Space
 from softbandit.policies.autopilot_remarks import names
 
 if TYPE_CHECKING:
-    from softbandit.policies.autopilot import Knowledge, OutputModel
+    from softbandit.policies.autopilot_knowledge import Knowledge, OutputModel
 
 WIDTH = 79
 MOST_OUTPUTS = 5  # described one by one

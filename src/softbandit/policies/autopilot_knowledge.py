@@ -1,0 +1,269 @@
+"""One trial's knowledge in Autopilot: its observations, the models learned from them, estimates and prices."""
+
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from softbandit.backend import Floats, Ints
+from softbandit.gp import PivotPosterior, PointEffects, PointPosterior, Repeats, learn
+from softbandit.policies.base import without_tiny
+from softbandit.policies.output_units import Units
+from softbandit.policies.prices import Prices, limit_prices
+
+if TYPE_CHECKING:
+    from softbandit.policies.autopilot import Autopilot
+
+INITIAL = 4  # rounds far apart, before anything is learned
+RELEARN = 1.5  # learn again when the rounds have grown by this factor
+CANDIDATES = 512  # drawn in a round from what is too large to be looked at as a whole
+CENTRES = 4  # promising points, near which candidates are looked for
+PRICE_GAIN = 2.0  # of the debt
+REPAYMENT = 4.0  # the highest price of repaying a debt, as a multiple of the limit's own price (or of u / 4)
+APART = 24  # points far apart, which decide on the transform of an output
+PATIENCE = 100  # rounds left for which an arm that may be better by 1.2 standard deviations is worth a try
+
+
+def far_apart(points: Floats, count: int) -> Ints:
+    """Return the numbers of that many points, each as far as possible from those before it."""
+    width = np.ptp(points, axis=0)
+    scaled = points / np.where(width > 0, width, 1.0)
+    chosen, gap = [0], np.full(len(points), np.inf)
+    while len(chosen) < min(count, len(points)):
+        gap = np.minimum(gap, ((scaled - scaled[chosen[-1]]) ** 2).sum(axis=1))
+        chosen.append(int(gap.argmax()))
+    return np.array(chosen)
+
+
+class Outlook(NamedTuple):
+    """The candidates of a round, what is expected of them, and the prices."""
+
+    where: Ints  # (c,): the arm of each candidate; on a continuous domain -1
+    points: Floats  # (c, d)
+    f: Floats  # (c,): optimistic
+    g: Floats  # (m, c)
+    prices: Prices
+    phi: Floats  # (m,)
+    moments: list[tuple[Floats, Floats]]  # mean and variance (c,) of each output, in its own units
+
+
+class OutputModel(NamedTuple):
+    """The units and the model of one output, as learned."""
+
+    units: Units
+    effects: PointEffects
+    theta: Floats  # where the next search starts
+
+
+@dataclass(frozen=True, eq=False)
+class Knowledge:
+    """The observations of one trial, and what was learned from the first `fitted` of them."""
+
+    policy: "Autopilot"
+    where: Ints  # (t,): the arms; on a continuous domain -1
+    X: Floats  # (t, d)
+    Y: Floats  # (t, 1 + m)
+    fitted: int = 0
+    since: int = 0  # the round from which debts count: the last in which a limit was changed
+    models: tuple[OutputModel, ...] = ()
+    posteriors: tuple[PivotPosterior, ...] = ()  # of each output, in its own units, if all arms are looked at
+    fits: tuple[PointPosterior, ...] = ()  # the same if not
+
+    # -- Learning. --
+
+    def observe(self, where: int, x: Floats, y: Floats) -> "Knowledge":
+        """Return the knowledge after one more round; learned again if that is due."""
+        longer = replace(
+            self,
+            where=np.append(self.where, where),
+            X=np.concatenate([self.X, x[None]]),
+            Y=np.concatenate([self.Y, y[None]]),
+        )
+        if len(longer.X) >= max(INITIAL, math.ceil(RELEARN * self.fitted)):
+            return longer.learn()
+        z = [float(model.units.inside(value)) for model, value in zip(self.models, y, strict=bool(self.models))]
+        posteriors = tuple(p.observe(where, value) for p, value in zip(self.posteriors, z, strict=False))
+        fits = tuple(p.observe(x, value) for p, value in zip(self.fits, z, strict=False))
+        return replace(longer, posteriors=posteriors, fits=fits)
+
+    def learn(self) -> "Knowledge":
+        """Return the knowledge with models learned from all rounds."""
+        starts: list[Floats | None] = [m.theta for m in self.models] or [None] * self.Y.shape[1]
+        models = tuple(self._learn_output(i, start) for i, start in enumerate(starts))
+        return replace(self, fitted=len(self.X), models=models).with_posteriors()
+
+    def _learn_output(self, i: int, start: Floats | None) -> OutputModel:
+        data = self.by_point(i)
+        units = Units.learned(data.means, i > 0, data.means[far_apart(data.points, APART)])
+        inside = data.with_values(units.inside(self.Y[:, i]))
+        effects, theta = learn(self.policy.form, inside, start, self.Y.shape[1])
+        return OutputModel(units, effects, theta)
+
+    def with_posteriors(self) -> "Knowledge":
+        """Return the knowledge with posteriors over all arms, if they are few enough, or at any points."""
+        outputs = range(len(self.models))
+        if self.policy.looks_at_all:
+            return replace(self, posteriors=tuple(map(self._posterior, outputs)))
+        return replace(self, fits=tuple(map(self._fit, outputs)))
+
+    def _posterior(self, i: int) -> PivotPosterior:
+        """Return that of one output: the rounds learned from by arm, the later ones in order, as they came."""
+        units, effects, _ = self.models[i]
+        y, posterior = units.inside(self.Y[:, i]), PivotPosterior.prior(effects, self.policy.arms)
+        where = self.where[: self.fitted]
+        for arm in np.unique(where):
+            values = y[: self.fitted][where == arm]
+            posterior = posterior.observe(int(arm), float(values.mean()), len(values))
+        for arm, value in zip(self.where[self.fitted :], y[self.fitted :], strict=True):
+            posterior = posterior.observe(int(arm), float(value))
+        return posterior
+
+    def _fit(self, i: int) -> PointPosterior:
+        """Return that of one output at any points, from the rounds in the same order."""
+        units, effects, _ = self.models[i]
+        y, n = units.inside(self.Y[:, i]), self.fitted
+        fit = PointPosterior.of(effects, Repeats.of(self.X[:n], y[:n]))
+        for x, value in zip(self.X[n:], y[n:], strict=True):
+            fit = fit.observe(x, float(value))
+        return fit
+
+    def with_limits_raised(self, by: Floats) -> "Knowledge":
+        """Return the knowledge for limits raised by (m,): all costs are lower by that, and debts start at zero."""
+        changed = replace(self, Y=without_tiny(self.Y - np.append(0.0, by)), since=len(self.X))
+        return changed.learn() if self.models else changed
+
+    def by_point(self, i: int) -> Repeats:
+        """Return the observations of one output by point, in the user's units."""
+        return self._repeats.with_values(self.Y[:, i])
+
+    @cached_property
+    def _repeats(self) -> Repeats:
+        return Repeats.of(self.X, self.Y[:, 0])
+
+    @cached_property
+    def spreads(self) -> Floats:
+        """The spread of each output over the observed points, (1 + m,)."""
+        return np.array([Units.of(self.by_point(i).means).spread for i in range(self.Y.shape[1])])
+
+    @property
+    def debt(self) -> Floats:
+        """The total of each cost as measured, (m,)."""
+        return np.asarray(self.Y[self.since :, 1:].sum(axis=0))
+
+    # -- Deciding. --
+
+    @cached_property
+    def outlook(self) -> Outlook:
+        """The candidates of the next round, their estimates, and the prices."""
+        t = len(self.X)
+        where, points, moments = self._candidates()
+        f, costs = self._optimistic(moments)
+        contexts = None if self.policy.context is None else self.policy.context[where]
+        prices = limit_prices(f, costs, contexts)
+        u = self.spreads[0] / self.spreads[1:]
+        highest = REPAYMENT * np.maximum(prices.phi, u / 4)
+        phi = np.maximum(prices.phi, np.minimum(self._repayment_prices(f, moments, contexts), highest))
+        rounds = self.policy.horizon or t
+        owed = PRICE_GAIN * u * (self.debt / self.spreads[1:]) / math.sqrt(max(rounds, t))
+        return Outlook(where, points, f, costs, prices, np.maximum(phi + owed, 0.0), moments)
+
+    def _repayment_prices(self, f: Floats, moments: list[tuple[Floats, Floats]], contexts: Ints | None) -> Floats:
+        """Return the prices (m,) at which debts are repaid in the rounds left; inf if no mixture does."""
+        debt = np.maximum(self.debt, 0.0)
+        if not debt.any():
+            return np.zeros_like(debt)
+        means = [m.units.moments(*z, m.effects.noise)[0] for m, z in zip(self.models, moments, strict=True)]
+        costs = np.array(means[1:]) + debt[:, None] / self.rounds_left
+        if (costs.min(axis=1) <= 0).all():
+            prices = limit_prices(f, costs, contexts)
+            if prices.feasible:
+                return prices.phi
+        return np.where(debt > 0, np.inf, 0.0)
+
+    @property
+    def rounds_left(self) -> int:
+        """The rounds until the horizon; if it is unknown, as many as there were, or PATIENCE if that is more."""
+        t, T = len(self.X), self.policy.horizon
+        return max(t, PATIENCE) if T is None else max(T - t, 1)
+
+    def outlook_among(self, offered: Ints) -> Outlook:
+        """Return the outlook for a round that offers some of the arms, at the same prices."""
+        o = self.outlook
+        if self.posteriors:
+            moments = [(mean[offered], variance[offered]) for mean, variance in o.moments]
+            return Outlook(offered, o.points[offered], o.f[offered], o.g[:, offered], o.prices, o.phi, moments)
+        drawn = np.random.default_rng([len(self.X), 2]).permutation(offered)[:CANDIDATES]
+        arms = np.union1d(np.intersect1d(o.where, offered), drawn)
+        points = self.policy.arms[arms]
+        moments = [fit.at(points) for fit in self.fits]
+        return Outlook(arms, points, *self._optimistic(moments), o.prices, o.phi, moments)
+
+    def _optimistic(self, moments: Iterable[Iterable[Floats]]) -> tuple[Floats, Floats]:
+        """Return f_t (c,) and g_t (m, c), from mean and variance of each output in its own units."""
+        k = self.policy.optimism * math.sqrt(2 * math.log1p(self.rounds_left / PATIENCE))
+        signs = [1.0] + [-1.0] * (self.Y.shape[1] - 1)
+        f, *g = (
+            model.units.outside(mean + sign * k * np.sqrt(variance), model.effects.noise)
+            for sign, model, (mean, variance) in zip(signs, self.models, moments, strict=True)
+        )
+        return f, np.array(g).reshape(-1, len(f))
+
+    def acquisition(self, o: Outlook) -> Floats:
+        """Return what is maximised over the candidates: if no mixture meets the limits, minus the violation."""
+        if o.prices.feasible:
+            return np.asarray(o.f - o.phi @ o.g)
+        s = self.spreads
+        return np.asarray(-(np.maximum(o.g, 0.0) / s[1:, None]).sum(axis=0) + 1e-6 * o.f / s[0])
+
+    def _candidates(self) -> tuple[Ints, Floats, list[tuple[Floats, Floats]]]:
+        """Return the candidates, and mean and variance of each output there, in its own units."""
+        if self.posteriors:
+            moments = [(p.mean, p.variance) for p in self.posteriors]
+            return np.arange(len(self.policy.arms)), self.policy.arms, moments
+        where, points = self.policy.candidates(self.X[self._promising()], len(self.X))
+        moments = [fit.moments(points) for fit in self.fits]
+        first = self._repeats.first_rounds
+        first = np.append(first[first < self.fitted], np.sort(first[first >= self.fitted]))  # as in the fits
+        return np.append(self.where[first], where), np.concatenate([self.fits[0].points, points]), moments
+
+    def _promising(self) -> Ints:
+        """Return rounds at which the best of the observed points were played, by their means and the limits' prices."""
+        means = np.stack([self.by_point(i).means for i in range(self.Y.shape[1])])
+        prices = limit_prices(means[0], means[1:])
+        z = means[0] - prices.phi @ means[1:] if prices.feasible else -means[1:].sum(axis=0)
+        best = np.argsort(-z, kind="stable")[:CENTRES]
+        return self._repeats.first_rounds[best]
+
+    # -- For a file. --
+
+    def arrays(self) -> Iterator[Any]:
+        """Iterate over what a file must hold."""
+        yield from (self.where, self.X, self.Y, self.fitted, self.since)
+        yield np.array([[*vars(m.units).values(), m.effects.offset, *m.theta] for m in self.models])
+
+    def refilled(self, values: Iterator[Any]) -> "Knowledge":
+        """Return the knowledge in a file: nothing is learned again."""
+        where, X, Y, fitted, since, table = (next(values) for _ in range(6))
+        t = len(X)
+        if X.shape != (t, self.X.shape[1]) or Y.shape != (t, self.Y.shape[1]) or where.shape != (t,):
+            raise ValueError(f"expected {self.X.shape[1]} and {self.Y.shape[1]} columns, got {X.shape} and {Y.shape}")
+        if not (np.isfinite(X).all() and np.isfinite(Y).all() and np.isfinite(table).all()):
+            raise ValueError("NaN or infinity in the data")
+        if not (0 <= fitted <= t and 0 <= since <= t):
+            raise ValueError(f"expected rounds up to {t}, got {fitted} and {since}")
+        if not np.isin(where, [-1] if self.policy.continuous else np.arange(len(self.policy.arms))).all():
+            raise ValueError("an arm that there is not")
+        if len(table) != (self.Y.shape[1] if fitted else 0):
+            raise ValueError(f"expected a model of each output, got {len(table)}")
+        models = tuple(self._model(row) for row in table)
+        told = replace(self, where=where, X=X, Y=Y, fitted=int(fitted), since=int(since))
+        return replace(told, models=models).with_posteriors()
+
+    def _model(self, row: Floats) -> OutputModel:
+        units, offset, theta = Units(*row[:4].tolist()), float(row[4]), row[5:]
+        *parameters, signal, own, noise = np.exp(theta).tolist()
+        kernel = self.policy.form.with_parameters(parameters)
+        return OutputModel(units, PointEffects(kernel, offset, signal, own, noise), theta)
