@@ -312,12 +312,6 @@ def problem_table(results, problem):
     return report.markdown(head, lines, left=1) + f"\nNoise levels: {floors}.\n"
 
 
-def other_measures(results, cell, method):
-    names = "strict", "violation", "over", "excess", "top_share"
-    strict, violation, over, excess, top = (results.column(cell, method, name).mean() for name in names)
-    return [report.number(strict), report.number(violation), f"{over:.0%}", f"{excess:.2f}", f"{top:.0%}"]
-
-
 def mean_and_error(results, cell, method):
     P = results.column(cell, method, "P")
     if not len(P):

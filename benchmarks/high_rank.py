@@ -7,6 +7,7 @@ decisions, record or repeated arms; its floor is one pass over its rows.
 import argparse
 import math
 import time
+from functools import partial
 from statistics import median
 
 import numpy as np
@@ -35,7 +36,7 @@ def measured():
         kernel = sb.Matern(0.3 * math.sqrt(d))
         settings = problem.settings() | {"kernel": kernel, "horizon": 2 * ROUNDS}
         sb.CKB(**settings)  # warms up
-        setup = median(seconds(lambda: sb.CKB(**settings)) for _ in range(5))  # noqa: B023
+        setup = median(seconds(partial(sb.CKB, **settings)) for _ in range(5))
         agent, plain = sb.Agent(sb.CKB(**settings)), Plain(problem.arms, kernel)
         ask, tell, update = np.mean([play(agent, plain, problem) for _ in range(ROUNDS)], axis=0)
         both = ask + tell
@@ -56,7 +57,7 @@ def arms():
     for last in (50, 200):
         times = [play(agent, plain, problem) for _ in range(agent.round, last)]
         ask, tell, update = np.median(times[-LAST:], axis=0)
-        floor = 1e3 * min(seconds(lambda: np.ones(last) @ plain.W[:last]) for _ in range(5))  # noqa: B023
+        floor = 1e3 * min(seconds(partial(np.matmul, np.ones(last), plain.W[:last])) for _ in range(5))
         print(
             f"round {last:4}: ask + tell {ask + tell:5.1f} (ask {ask:.1f}, tell {tell:.1f}), "
             f"plain {update:.1f}, one pass over the rows {floor:.1f}"

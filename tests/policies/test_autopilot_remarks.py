@@ -1,4 +1,4 @@
-"""What Autopilot notices: each remark appears when it should, in the user's units, and goes away by itself."""
+"""Remarks of Autopilot: each appears when it should, in the user's units, and goes away by itself."""
 
 import warnings
 
