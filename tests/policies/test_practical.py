@@ -3,7 +3,7 @@
 import pytest
 
 import softbandit as sb
-from softbandit.agent_file import same_settings
+from softbandit.agent.agent_file import same_settings
 
 BOX = sb.Box([0, 0], [1, 1])
 IGNORED = {"explore": "ts", "explore_cost": "ucb", "relearn": 5, "initial": 4, "width_scale": 0.2, "slater": 0.1}

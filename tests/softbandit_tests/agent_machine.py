@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invariant, multiple, precondition, rule
 
 import softbandit as sb
-from softbandit.agent_file import leaves
+from softbandit.agent.agent_file import leaves
 
 LENGTHSCALE, LAMBDA = 0.3, 0.4
 ARMS = np.linspace(0, 1, 7)[:, None]

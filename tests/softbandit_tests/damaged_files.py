@@ -23,9 +23,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import softbandit as sb
-from softbandit import archive
+from softbandit.agent import archive
 
-STORED = Path(__file__).parents[1] / "agent_files"
+STORED = Path(__file__).parents[1] / "agent" / "files"
 MEMORY = 2**26  # bytes that loading may take here: less than a user's limit, so that a test can be strict
 
 ODD_NUMBERS = [0, -1, 1, 2**31, 2**53, 2**63, 10**9, 10**30, -(2**70), 0.5, 1e-320, 1e308, -1e308]

@@ -14,8 +14,8 @@ from softbandit_tests import damaged_files, examples_of
 from softbandit_tests.damaged_files import content_of, file_of, with_header
 
 import softbandit as sb
-from softbandit import agent_file
-from softbandit.agent_file import leaves
+from softbandit.agent import agent_file
+from softbandit.agent.agent_file import leaves
 
 
 def step(agent, rng):
@@ -67,7 +67,7 @@ def test_a_decision_made_before_saving_can_be_told_after_loading(tmp_path):
     assert_same_future(agent, loaded)
 
 
-VERSION_2, VERSION_3 = (Path(__file__).parent / "agent_files" / f"version_{i}" for i in (2, 3))
+VERSION_2, VERSION_3 = (Path(__file__).parent / "files" / f"version_{i}" for i in (2, 3))
 """Agents saved by an earlier softbandit after 12 rounds of `feedback`, and the next 6 decisions it took."""
 
 EXPECTED = json.loads((VERSION_2 / "expected.json").read_text())

@@ -7,11 +7,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from softbandit.agent.record import NO_TICKET, Entry, Record
 from softbandit.backend import Floats, PerCost, PerTrial
 from softbandit.errors import ArgumentError, DecisionError, Description, FeedbackError
 from softbandit.policies import Choice, Policy, Stage, State
 from softbandit.policies.base import LARGEST
-from softbandit.record import NO_TICKET, Entry, Record
 
 
 class Progress(NamedTuple):

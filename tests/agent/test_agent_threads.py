@@ -19,7 +19,7 @@ from softbandit_tests.shared_agents import (
 )
 
 import softbandit as sb
-from softbandit.agent_file import leaves
+from softbandit.agent.agent_file import leaves
 
 THREADS = 8
 

@@ -8,7 +8,7 @@ import pytest
 from softbandit_tests import examples_of
 
 import softbandit as sb
-from softbandit.agent_file import leaves
+from softbandit.agent.agent_file import leaves
 
 BOX = {"reward_bound": 2, "cost_bound": 2, "noise": 0.5, "horizon": 99, "slater": 0.5, "width_scale": 0.1}
 SPACE = sb.Space({"a": sb.Float(0, 1), "b": sb.Integer(0, 50_000)})

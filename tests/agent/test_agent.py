@@ -10,7 +10,7 @@ from softbandit_tests import examples_of
 from softbandit_tests import paper_formulas as literal
 
 import softbandit as sb
-from softbandit.agent_file import leaves
+from softbandit.agent.agent_file import leaves
 
 
 def snapshot(agent):

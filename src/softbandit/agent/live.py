@@ -2,25 +2,26 @@
 
 import copy
 import itertools
-import threading
 import warnings
 from collections.abc import Sequence
 from os import PathLike
 
 import numpy as np
 
-from softbandit import agent_file, validation
-from softbandit.agent_file import Array, Arrays, Header
+from softbandit import validation
+from softbandit.agent import agent_file
+from softbandit.agent.agent_file import Array, Arrays, Header
+from softbandit.agent.decision import Decision, Issuer
+from softbandit.agent.lock import Lock
+from softbandit.agent.posterior import Posterior
+from softbandit.agent.progress import Progress
+from softbandit.agent.record import Record
 from softbandit.backend import POLICY, ArmMask, Draws, Floats, draw, drop_single
-from softbandit.decision import Decision, Issuer
-from softbandit.domains import Domain
 from softbandit.errors import ArgumentError, DecisionError, Description, FeedbackError, FileError
 from softbandit.gp import ArmKernel, Features
 from softbandit.policies import CKB, Policy, State, StepPolicy, Steps
 from softbandit.policies.base import check_size
 from softbandit.policies.plausibility import surprises
-from softbandit.progress import Progress
-from softbandit.record import Record
 from softbandit.theory.certificate_report import Certificate, certificate
 from softbandit.theory.recommendation import Recommendation, recommend
 from softbandit.theory.recommendation_basis import policy_beliefs, run_beliefs
@@ -36,57 +37,6 @@ class HorizonWarning(UserWarning):
 
 class PolicyWarning(UserWarning):
     """A policy has noticed something that its user should know, such as limits that cannot be met."""
-
-
-class Posterior:
-    """An agent's posterior of the reward (row 0) and of each cost (rows 1, ..., m), over the arms.
-
-    On a continuous domain, pass the points (n, d) at which it is evaluated.
-    """
-
-    def __init__(self, policy: Steps, state: State, arms: Floats | Domain) -> None:
-        self._policy, self._state, self._arms = policy, state, arms
-
-    def mean(self, points: object = None) -> Floats:
-        """Return mu_t: (1 + m, n)."""
-        return np.array(self._policy.moments(self._state, self._checked(points))[0])
-
-    def std(self, points: object = None) -> Floats:
-        """Return sigma_t: (1 + m, n)."""
-        return np.array(self._policy.moments(self._state, self._checked(points))[1])
-
-    def covariance(self) -> Floats:
-        """Return k_t(x, x') over all pairs of arms: (1 + m, n, n)."""
-        if isinstance(self._arms, Domain) or not isinstance(self._policy, StepPolicy):
-            raise ArgumentError.of("covariance", "finite arms", self._arms, "Ask for mean and std at points.")
-        return np.array(self._policy.model.covariance(self._state.posterior)[0])
-
-    def _checked(self, points: object) -> Floats | None:
-        """Return points of a continuous domain; None on finite arms, which need none."""
-        if isinstance(self._arms, Domain):
-            return self._arms.points("points", points)
-        if points is not None:
-            raise ArgumentError.of("points", "none, on finite arms", points, "Leave them out.")
-        return None
-
-
-class Lock:
-    """A lock that its owner's deep copies and pickles replace by one of their own.
-
-    Shallow copies share it, as they share the rows of their record. It is reentrant, so that a signal handler can save.
-    """
-
-    def __init__(self) -> None:
-        self._lock = threading.RLock()
-
-    def __enter__(self) -> None:
-        self._lock.acquire()
-
-    def __exit__(self, *error: object) -> None:
-        self._lock.release()
-
-    def __reduce__(self) -> tuple[type["Lock"], tuple[()]]:
-        return Lock, ()
 
 
 class Agent:

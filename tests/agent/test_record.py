@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 import softbandit as sb
-from softbandit.record import Entry, Record
+from softbandit.agent.record import Entry, Record
 
 NONE = np.empty(0)
 

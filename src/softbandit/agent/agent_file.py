@@ -16,8 +16,9 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from softbandit import agent_limits, archive, baselines
-from softbandit.archive import Arrays
+from softbandit import baselines
+from softbandit.agent import archive, file_limits
+from softbandit.agent.archive import Arrays
 from softbandit.atomic_write import real_path, replacing
 from softbandit.domains import Domain, parameters, spaces
 from softbandit.errors import Description, FileError
@@ -230,14 +231,14 @@ def read(path: str | PathLike[str], memory: float) -> tuple[Header, Arrays, File
     try:
         arrays, checksum = archive.read(target)
         text = arrays.pop("header")
-        agent_limits.check_need(path, JSON_BYTES * text.nbytes, memory)
+        file_limits.check_need(path, JSON_BYTES * text.nbytes, memory)
         header = json.loads(str(text))
         if header["format"] != FORMAT:
             raise ValueError(f"its format is {header['format']!r}")
         if header["version"] in READABLE:
             if header["version"] >= 4 and checksum is None:
                 raise ValueError("it has no checksum")
-            agent_limits.check(path, header["policy"], arrays, memory)
+            file_limits.check(path, header["policy"], arrays, memory)
             return Header(*(header[name] for name in Header._fields)), arrays, {target: checksum}
     except FileError:
         raise
@@ -258,7 +259,7 @@ def _check_size(path: object, target: Path, memory: float) -> None:
         raise FileError(f"{path}: expected a saved agent, got no such file. Check the path.") from None
     except OSError as error:
         raise FileError(f"{path} could not be read: {error}. Check the path.") from error
-    agent_limits.check_need(path, agent_limits.COPIES * status.st_size, memory)
+    file_limits.check_need(path, file_limits.COPIES * status.st_size, memory)
 
 
 def damaged(path: str | PathLike[str], reason: object) -> FileError:
