@@ -22,6 +22,7 @@ from softbandit.errors import (
     OfflineError,
     SafeSeedError,
     SoftbanditError,
+    StoreError,
     UnknownNameError,
 )
 from softbandit.gp import Fit, Kernel, Linear, Matern, SquaredExponential, Tabular, fit
@@ -33,6 +34,7 @@ from softbandit.simulation.simulator import simulate
 from softbandit.simulation.sweeps import sweep
 from softbandit.simulation.trace import ComplaintWarning
 from softbandit.theory import randomized_optimum, suggest_settings
+from softbandit.tuner import Suggestion, Tuner, tuners
 
 __version__ = "0.1.0"
 
@@ -82,9 +84,12 @@ __all__ = [
     "SoftbanditError",
     "Space",
     "SquaredExponential",
+    "StoreError",
+    "Suggestion",
     "Tabular",
     "Thompson",
     "TruncatedGaussian",
+    "Tuner",
     "UniformDiscrete",
     "UnknownNameError",
     "__version__",
@@ -99,6 +104,7 @@ __all__ = [
     "suggest_settings",
     "sweep",
     "theory",
+    "tuners",
 ]
 
 
