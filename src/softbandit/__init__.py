@@ -3,7 +3,18 @@
 from softbandit import baselines, data, problems, theory
 from softbandit.agent import Agent, Decision, HorizonWarning, PolicyWarning
 from softbandit.backend import DrawCount, Draws, namespace
-from softbandit.domains import Box, Categorical, Float, Integer, LogFloat, Space
+from softbandit.domains import (
+    Box,
+    Categorical,
+    Cyclic,
+    Fixed,
+    Float,
+    Integer,
+    LogFloat,
+    LogInteger,
+    Ordinal,
+    Space,
+)
 from softbandit.errors import (
     ArgumentError,
     ChecksumError,
@@ -47,6 +58,7 @@ __all__ = [
     "ChecksumError",
     "ClusterError",
     "ComplaintWarning",
+    "Cyclic",
     "DataError",
     "Decision",
     "DecisionError",
@@ -61,6 +73,7 @@ __all__ = [
     "FetchError",
     "FileError",
     "Fit",
+    "Fixed",
     "Float",
     "Gaussian",
     "Greedy",
@@ -71,10 +84,12 @@ __all__ = [
     "KernelError",
     "Linear",
     "LogFloat",
+    "LogInteger",
     "Matern",
     "MissingExtraError",
     "MovedError",
     "OfflineError",
+    "Ordinal",
     "PolicyWarning",
     "Practical",
     "RandUCB",
