@@ -44,6 +44,7 @@ from softbandit.simulation.simulator import simulate
 from softbandit.simulation.sweeps import sweep
 from softbandit.simulation.trace import ComplaintWarning
 from softbandit.theory import randomized_optimum, suggest_settings
+from softbandit.tuner.limits import Excess, Mean, Share
 
 __version__ = "0.1.0"
 
@@ -68,6 +69,7 @@ __all__ = [
     "DrawCount",
     "Draws",
     "EngineHint",
+    "Excess",
     "Exploration",
     "FeedbackError",
     "FetchError",
@@ -86,6 +88,7 @@ __all__ = [
     "LogFloat",
     "LogInteger",
     "Matern",
+    "Mean",
     "MissingExtraError",
     "MovedError",
     "OfflineError",
@@ -94,6 +97,7 @@ __all__ = [
     "Practical",
     "RandUCB",
     "SafeSeedError",
+    "Share",
     "SoftbanditError",
     "Space",
     "SquaredExponential",

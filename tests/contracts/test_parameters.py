@@ -4,26 +4,12 @@ import math
 
 import numpy as np
 import pytest
+from softbandit_tests.examples_of import PARAMETERS
 
 import softbandit as sb
 from softbandit.domains import Parameter
 
-EXAMPLES = {
-    "Float": (sb.Float(-1.0, 3.0), [-1.0, 0.3, 3.0]),
-    "Float, step": (sb.Float(0.1, 1.0, step=0.1), [0.1, 0.3, 0.7, 1.0]),
-    "LogFloat": (sb.LogFloat(1e-4, 1e-1), [1e-4, 0.02, 1e-1]),
-    "LogFloat, step": (sb.LogFloat(0.5, 8.0, step=0.5), [0.5, 1.5, 8.0]),
-    "Integer": (sb.Integer(-2, 7), [-2, 0, 7]),
-    "Integer, large": (sb.Integer(1, 2**53), [1, 12345, 2**53]),
-    "LogInteger": (sb.LogInteger(1, 256), [1, 2, 3, 100, 255, 256]),
-    "LogInteger, large": (sb.LogInteger(1000, 2**40), [1000, 2**20 + 1, 2**40 - 1]),
-    "Ordinal": (sb.Ordinal([1, 2, 4, 8]), [1, 4, 8]),
-    "Ordinal, text": (sb.Ordinal(["small", "large"]), ["small", "large"]),
-    "Categorical": (sb.Categorical(["a", 1, 1.0, True, None, (64, 64)]), ["a", 1, True, (64, 64)]),
-    "Fixed": (sb.Fixed((1, "a")), [(1, "a")]),
-    "Cyclic": (sb.Cyclic(24), [0.0, 1.0, 6.5, 12.0, 23.999]),
-}
-PARAMETERS = [pytest.param(parameter, values, id=name) for name, (parameter, values) in EXAMPLES.items()]
+CASES = [pytest.param(parameter, values, id=name) for name, (parameter, values) in PARAMETERS.items()]
 GRID = np.random.default_rng(0).uniform(-0.2, 1.2, (40, 8))
 
 
@@ -33,10 +19,10 @@ def concrete(kind):
 
 
 def test_every_kind_of_parameter_has_an_example():
-    assert {type(parameter) for parameter, _ in EXAMPLES.values()} == concrete(Parameter)
+    assert {type(parameter) for parameter, _ in PARAMETERS.values()} == concrete(Parameter)
 
 
-@pytest.mark.parametrize(("parameter", "values"), PARAMETERS)
+@pytest.mark.parametrize(("parameter", "values"), CASES)
 def test_decoding_inverts_encoding(parameter, values):
     for value in values:
         u = np.array(parameter.encode("p", value))
@@ -47,7 +33,7 @@ def test_decoding_inverts_encoding(parameter, values):
         assert decoded == (pytest.approx(value, rel=1e-12) if isinstance(value, float) else value)
 
 
-@pytest.mark.parametrize(("parameter", "values"), PARAMETERS)
+@pytest.mark.parametrize(("parameter", "values"), CASES)
 def test_snapping_gives_the_features_of_a_value_and_is_idempotent(parameter, values):
     snapped = parameter.snap(GRID[:, : parameter.width])
     np.testing.assert_array_equal(parameter.snap(snapped), snapped)
@@ -55,14 +41,14 @@ def test_snapping_gives_the_features_of_a_value_and_is_idempotent(parameter, val
         np.testing.assert_allclose(parameter.encode("p", parameter.decode(u)), u, atol=1e-13)
 
 
-@pytest.mark.parametrize(("parameter", "values"), PARAMETERS)
+@pytest.mark.parametrize(("parameter", "values"), CASES)
 def test_snapping_leaves_the_features_of_values_unchanged(parameter, values):
     U = np.array([parameter.encode("p", value) for value in values]).reshape(len(values), parameter.width)
     np.testing.assert_array_equal(parameter.snap(U), U)
     np.testing.assert_array_equal([parameter.extrapolate("p", value) for value in values], U)
 
 
-@pytest.mark.parametrize(("parameter", "values"), PARAMETERS)
+@pytest.mark.parametrize(("parameter", "values"), CASES)
 def test_snapping_goes_to_the_nearest_value(parameter, values):
     if parameter.size > 1000:
         return
@@ -72,7 +58,7 @@ def test_snapping_goes_to_the_nearest_value(parameter, values):
     np.testing.assert_allclose(((U - snapped) ** 2).sum(axis=1), best, atol=1e-12)
 
 
-@pytest.mark.parametrize(("parameter", "values"), PARAMETERS)
+@pytest.mark.parametrize(("parameter", "values"), CASES)
 def test_steps_lead_to_other_values_and_there_are_none_if_it_is_free(parameter, values):
     for value in values:
         u = np.array(parameter.encode("p", value))
@@ -83,7 +69,7 @@ def test_steps_lead_to_other_values_and_there_are_none_if_it_is_free(parameter, 
         assert (len(steps) == 0) == (parameter.free or parameter.size == 1)
 
 
-@pytest.mark.parametrize(("parameter", "values"), PARAMETERS)
+@pytest.mark.parametrize(("parameter", "values"), CASES)
 def test_every_value_is_listed_once_and_in_order_if_there_are_few(parameter, values):
     if parameter.size > 1000:
         return
@@ -92,15 +78,15 @@ def test_every_value_is_listed_once_and_in_order_if_there_are_few(parameter, val
     np.testing.assert_array_equal([parameter.encode("p", value) for value in listed], parameter.every())
 
 
-@pytest.mark.parametrize(("parameter", "values"), PARAMETERS)
+@pytest.mark.parametrize(("parameter", "values"), CASES)
 def test_ends_are_values(parameter, values):
     np.testing.assert_allclose(parameter.snap(parameter.ends), parameter.ends, atol=1e-15)
 
 
-@pytest.mark.parametrize(("parameter", "values"), PARAMETERS)
+@pytest.mark.parametrize(("parameter", "values"), CASES)
 @pytest.mark.parametrize("value", [math.nan, "no such value", None, [[]], object(), -5e9])
 def test_other_values_are_refused(parameter, values, value):
-    if (parameter == EXAMPLES["Categorical"][0] and value is None) or (
+    if (parameter == PARAMETERS["Categorical"][0] and value is None) or (
         isinstance(parameter, sb.Cyclic) and value == -5e9
     ):
         return
@@ -108,7 +94,7 @@ def test_other_values_are_refused(parameter, values, value):
         parameter.encode("p", value)
 
 
-@pytest.mark.parametrize(("parameter", "values"), PARAMETERS)
+@pytest.mark.parametrize(("parameter", "values"), CASES)
 def test_an_agent_on_a_space_with_it_decides_and_comes_back_from_a_file(parameter, values, tmp_path):
     space = sb.Space({"p": parameter, "n": sb.Integer(1, 5000)})
     agent = sb.Agent(sb.Autopilot(space, constraints=1))
