@@ -3,7 +3,18 @@
 from softbandit import baselines, data, problems, theory
 from softbandit.agent import Agent, Decision, HorizonWarning, PolicyWarning
 from softbandit.backend import DrawCount, Draws, namespace
-from softbandit.domains import Box, Categorical, Float, Integer, LogFloat, Space
+from softbandit.domains import (
+    Box,
+    Categorical,
+    Cyclic,
+    Fixed,
+    Float,
+    Integer,
+    LogFloat,
+    LogInteger,
+    Ordinal,
+    Space,
+)
 from softbandit.errors import (
     ArgumentError,
     ChecksumError,
@@ -34,7 +45,7 @@ from softbandit.simulation.simulator import simulate
 from softbandit.simulation.sweeps import sweep
 from softbandit.simulation.trace import ComplaintWarning
 from softbandit.theory import randomized_optimum, suggest_settings
-from softbandit.tuner import Suggestion, Tuner, tuners
+from softbandit.tuner import Excess, Mean, Share, Suggestion, Tuner, tuners
 
 __version__ = "0.1.0"
 
@@ -49,6 +60,7 @@ __all__ = [
     "ChecksumError",
     "ClusterError",
     "ComplaintWarning",
+    "Cyclic",
     "DataError",
     "Decision",
     "DecisionError",
@@ -58,11 +70,13 @@ __all__ = [
     "DrawCount",
     "Draws",
     "EngineHint",
+    "Excess",
     "Exploration",
     "FeedbackError",
     "FetchError",
     "FileError",
     "Fit",
+    "Fixed",
     "Float",
     "Gaussian",
     "Greedy",
@@ -73,14 +87,18 @@ __all__ = [
     "KernelError",
     "Linear",
     "LogFloat",
+    "LogInteger",
     "Matern",
+    "Mean",
     "MissingExtraError",
     "MovedError",
     "OfflineError",
+    "Ordinal",
     "PolicyWarning",
     "Practical",
     "RandUCB",
     "SafeSeedError",
+    "Share",
     "SoftbanditError",
     "Space",
     "SquaredExponential",

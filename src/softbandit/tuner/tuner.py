@@ -96,10 +96,10 @@ class Tuner:
         noise: Mapping[str, float] | None = None,
         seed: int = 0,
     ) -> None:
-        description = Description(
+        description = Description.of(
             space=space,
-            metric=_metric(maximize, minimize),
-            maximize=minimize is None,
+            maximize=maximize,
+            minimize=minimize,
             limits=limits,
             context=context,
             baseline=baseline,
@@ -324,13 +324,6 @@ def _opened(store: Any, new: bool) -> "Store":
     from softbandit.tuner.store import Store  # SQLAlchemy takes 0.3 s to import
 
     return Store(store, new)
-
-
-def _metric(maximize: Any, minimize: Any) -> str:
-    if (maximize is None) == (minimize is None):
-        got = (maximize, minimize)
-        raise ArgumentError.of("maximize, minimize", "one of the two", got, 'For example maximize="rows_per_s".')
-    return validation.text("metric", minimize if maximize is None else maximize)
 
 
 def _checked_name(name: Any) -> str:
