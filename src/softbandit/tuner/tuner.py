@@ -153,7 +153,7 @@ class Tuner:
         with self._up_to_date() as replay:
             checked = checked_context(replay.description.context, context)
             self._expire(replay.rounds.overdue(time.time()))
-            replay.decider()  # learns before others have to wait
+            replay.learn()  # before others have to wait
             (event,) = self._store.write(self.name, lambda log: _append_decision(log, replay, checked))
             self._keep_snapshot(replay)
         return Suggestion.of(event, self.name)
@@ -292,7 +292,7 @@ class Tuner:
         return False
 
     def _check_same(self, description: Description) -> None:
-        differences = description.differences(self.description)
+        differences = self.description.differences(description)
         if differences:
             remedy = "Pass the same, call change(), or continue it as it is with sb.Tuner.open(name, store)."
             message = f"tuner {self.name!r} is in the store already, with other settings: {'; '.join(differences)}."
