@@ -67,7 +67,7 @@ class CandidatePosterior:
         return np.asarray(mean + among[:, :o] @ (R[:o, :o].T @ (R[:o, :o] @ (y - mean[:o]))))
 
     def surprise(self, P: Floats, y: Floats) -> float:
-        """Return the last of y (p,) minus its mean given the others, in standard deviations: N(0, 1) if all is right."""
+        """Return the last of y (p,) minus its mean given the others, in standard deviations: N(0, 1) by the model."""
         further, R = self._block(P)
         return float(R[-1] @ (y - [row.mean for row in further]))
 
@@ -86,9 +86,9 @@ class CandidatePosterior:
         """Return one further point: alone, so that rounding does not depend on which others there are."""
         key = x.tobytes()
         if key not in self._further:
-            v = whitened_cross(self.posterior, x[None])[:, 0]
-            mean = self.posterior.model.offset + float(self.posterior.whitened @ v)
-            self._further[key] = Further(v, mean, prior_covariance(self.posterior.model, x[None], self.X)[0] - v @ self.V)
+            model, v = self.posterior.model, whitened_cross(self.posterior, x[None])[:, 0]
+            mean = model.offset + float(self.posterior.whitened @ v)
+            self._further[key] = Further(v, mean, prior_covariance(model, x[None], self.X)[0] - v @ self.V)
         return self._further[key]
 
 
