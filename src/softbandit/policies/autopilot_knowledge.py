@@ -24,16 +24,20 @@ CENTRES = 4  # promising points, near which candidates are looked for
 PRICE_GAIN = 2.0  # of the debt
 REPAYMENT = 4.0  # the highest price of repaying a debt, as a multiple of the limit's own price (or of u / 4)
 APART = 24  # points far apart, which decide on the transform of an output
+NEARBY = 0.05  # of the domain's width: points nearer than this count as one of them
+SURE = 2.5  # posterior standard deviations by which estimates are optimistic before a limit counts as out of reach
 PATIENCE = 100  # rounds left for which an arm that may be better by 1.2 standard deviations is worth a try
 
 
 def far_apart(points: Floats, count: int) -> Ints:
-    """Return the numbers of that many points, each as far as possible from those before it."""
+    """Return the numbers of at most that many points, each as far as possible from those before it."""
     width = np.ptp(points, axis=0)
     scaled = points / np.where(width > 0, width, 1.0)
     chosen, gap = [0], np.full(len(points), np.inf)
     while len(chosen) < min(count, len(points)):
-        gap = np.minimum(gap, ((scaled - scaled[chosen[-1]]) ** 2).sum(axis=1))
+        gap = np.minimum(gap, ((scaled - scaled[chosen[-1]]) ** 2).mean(axis=1))
+        if gap.max() < NEARBY**2:
+            break
         chosen.append(int(gap.argmax()))
     return np.array(chosen)
 
@@ -160,7 +164,7 @@ class Knowledge:
         """The candidates of the next round, their estimates, and the prices."""
         t = len(self.X)
         where, points, moments = self._candidates()
-        f, costs = self._optimistic(moments)
+        f, costs = self.optimistic(moments, self.optimism)
         contexts = None if self.policy.context is None else self.policy.context[where]
         prices = limit_prices(f, costs, contexts)
         u = self.spreads[0] / self.spreads[1:]
@@ -199,11 +203,15 @@ class Knowledge:
         arms = np.union1d(np.intersect1d(o.where, offered), drawn)
         points = self.policy.arms[arms]
         moments = [fit.at(points) for fit in self.fits]
-        return Outlook(arms, points, *self._optimistic(moments), o.prices, o.phi, moments)
+        return Outlook(arms, points, *self.optimistic(moments, self.optimism), o.prices, o.phi, moments)
 
-    def _optimistic(self, moments: Iterable[Iterable[Floats]]) -> tuple[Floats, Floats]:
-        """Return f_t (c,) and g_t (m, c), from mean and variance of each output in its own units."""
-        k = self.policy.optimism * math.sqrt(2 * math.log1p(self.rounds_left / PATIENCE))
+    @property
+    def optimism(self) -> float:
+        """The posterior standard deviations by which this round's estimates are optimistic."""
+        return self.policy.optimism * math.sqrt(2 * math.log1p(self.rounds_left / PATIENCE))
+
+    def optimistic(self, moments: Iterable[Iterable[Floats]], k: float) -> tuple[Floats, Floats]:
+        """Return f_t (c,) and g_t (m, c), optimistic by k, from mean and variance of each output in its own units."""
         signs = [1.0] + [-1.0] * (self.Y.shape[1] - 1)
         f, *g = (
             model.units.outside(mean + sign * k * np.sqrt(variance), model.effects.noise)
@@ -212,11 +220,16 @@ class Knowledge:
         return f, np.array(g).reshape(-1, len(f))
 
     def acquisition(self, o: Outlook) -> Floats:
-        """Return what is maximised over the candidates: if no mixture meets the limits, minus the violation."""
+        """Return what is maximised over the candidates.
+
+        If no mixture meets the limits, that is minus the least violation that is plausible: a region in which the
+        limits might still be met is tried before they count as out of reach.
+        """
         if o.prices.feasible:
             return np.asarray(o.f - o.phi @ o.g)
+        _, g = self.optimistic(o.moments, max(self.optimism, SURE))
         s = self.spreads
-        return np.asarray(-(np.maximum(o.g, 0.0) / s[1:, None]).sum(axis=0) + 1e-6 * o.f / s[0])
+        return np.asarray(-(np.maximum(g, 0.0) / s[1:, None]).sum(axis=0) + 1e-6 * o.f / s[0])
 
     def _candidates(self) -> tuple[Ints, Floats, list[tuple[Floats, Floats]]]:
         """Return the candidates, and mean and variance of each output there, in its own units."""
