@@ -11,9 +11,6 @@ from softbandit.gp.point_effects import PointEffects, PointPosterior, Repeats
 rng = np.random.default_rng(0)
 ARMS = rng.random((12, 2))
 PLAYED, FURTHER = rng.integers(12, size=30), np.array([3, 7, 7, 11, 0, 3])  # both repeat points
-    rng.integers(12, size=30),
-    np.array([3, 7, 7, 11, 0, 3]),
-)  # further points repeat each other and PLAYED
 Y, Y_FURTHER = rng.standard_normal(30) + 3.0, rng.standard_normal(6) + 3.0
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from softbandit.backend import Floats, Ints
-from softbandit.gp import PivotPosterior, PointEffects, PointPosterior, Repeats, learn
+from softbandit.gp import Kernel, PivotPosterior, PointEffects, PointPosterior, Repeats, learn
 from softbandit.policies.base import without_tiny
 from softbandit.policies.outlook import (
     PATIENCE,
@@ -31,17 +31,40 @@ RELEARN = 1.5  # learn again when the rounds have grown by this factor
 CANDIDATES = 512  # drawn in a round from what is too large to be looked at as a whole
 CENTRES = 4  # promising points, near which candidates are looked for
 APART = 24  # points far apart, which decide on the transform of an output
+NEARBY = 0.05  # of the domain's width: points nearer than this count as one of them
 
 
 def far_apart(points: Floats, count: int) -> Ints:
-    """Return the numbers of that many points, each as far as possible from those before it."""
+    """Return the numbers of at most that many points, each as far as possible from those before it."""
     width = np.ptp(points, axis=0)
     scaled = points / np.where(width > 0, width, 1.0)
     chosen, gap = [0], np.full(len(points), np.inf)
     while len(chosen) < min(count, len(points)):
-        gap = np.minimum(gap, ((scaled - scaled[chosen[-1]]) ** 2).sum(axis=1))
+        gap = np.minimum(gap, ((scaled - scaled[chosen[-1]]) ** 2).mean(axis=1))
+        if gap.max() < NEARBY**2:
+            break
         chosen.append(int(gap.argmax()))
     return np.array(chosen)
+
+
+def learn_output(
+    form: Kernel,
+    data: Repeats,
+    y: Floats,
+    limited: bool,
+    outputs: int = 1,
+    start: Floats | None = None,
+    noise: float | None = None,
+) -> OutputModel:
+    """Return the model of observations y (t,), which `data` holds by point; zero is a limit if it is `limited`.
+
+    An output whose noise is known, as a standard deviation, is modelled on its own scale.
+    """
+    units = Units.of(data.means)
+    if noise is None:
+        units = Units.learned(data.means, limited, data.means[far_apart(data.points, APART)])
+    variance = None if noise is None else (noise / units.spread) ** 2
+    return OutputModel(units, *learn(form, data.with_values(units.inside(y)), start, outputs, variance))
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,11 +105,7 @@ class Knowledge:
         return replace(self, fitted=len(self.X), models=models).with_posteriors()
 
     def _learn_output(self, i: int, start: Floats | None) -> OutputModel:
-        data = self.by_point(i)
-        units = Units.learned(data.means, i > 0, data.means[far_apart(data.points, APART)])
-        inside = data.with_values(units.inside(self.Y[:, i]))
-        effects, theta = learn(self.policy.form, inside, start, self.Y.shape[1])
-        return OutputModel(units, effects, theta)
+        return learn_output(self.policy.form, self.by_point(i), self.Y[:, i], i > 0, self.Y.shape[1], start)
 
     def with_posteriors(self) -> "Knowledge":
         """Return the knowledge with posteriors over all arms, if they are few enough, or at any points."""
@@ -176,7 +195,7 @@ class Knowledge:
 
     def acquisition(self, o: Outlook) -> Floats:
         """Return what is maximised over the candidates."""
-        return acquisition(o, self.spreads)
+        return acquisition(o, self.models, self.standing)
 
     def _candidates(self) -> tuple[Ints, Floats, list[tuple[Floats, Floats]]]:
         """Return the candidates, and mean and variance of each output there, in its own units."""

@@ -19,6 +19,7 @@ from softbandit.policies.prices import Prices, limit_prices
 
 PRICE_GAIN = 2.0  # of the debt
 REPAYMENT = 4.0  # the highest price of repaying a debt, as a multiple of the limit's own price (or of u / 4)
+SURE = 2.5  # posterior standard deviations by which estimates are optimistic before a limit counts as out of reach
 PATIENCE = 100  # rounds left for which an arm that may be better by 1.2 standard deviations is worth a try
 
 Moments = tuple[Floats, Floats]  # mean and variance (c,) of one output, in its own units
@@ -109,8 +110,14 @@ def _repayment_prices(
     return np.where(debt > 0, np.inf, 0.0)
 
 
-def acquisition(o: Outlook, spreads: Floats) -> Floats:
-    """Return what is maximised over the candidates: if no mixture meets the limits, minus the violation."""
+def acquisition(o: Outlook, models: Sequence[OutputModel], standing: Standing) -> Floats:
+    """Return what is maximised over the candidates.
+
+    If no mixture meets the limits, that is minus the least violation that is plausible: a region in which the
+    limits might still be met is tried before they count as out of reach.
+    """
     if o.prices.feasible:
         return np.asarray(o.f - o.phi @ o.g)
-    return np.asarray(-(np.maximum(o.g, 0.0) / spreads[1:, None]).sum(axis=0) + 1e-6 * o.f / spreads[0])
+    _, g = optimistic(models, o.moments, max(standing.width, SURE))
+    s = standing.spreads
+    return np.asarray(-(np.maximum(g, 0.0) / s[1:, None]).sum(axis=0) + 1e-6 * o.f / s[0])
