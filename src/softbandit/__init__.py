@@ -3,7 +3,18 @@
 from softbandit import baselines, data, problems, theory
 from softbandit.agent import Agent, Decision, HorizonWarning, PolicyWarning
 from softbandit.backend import DrawCount, Draws, namespace
-from softbandit.domains import Box, Categorical, Float, Integer, LogFloat, Space
+from softbandit.domains import (
+    Box,
+    Categorical,
+    Cyclic,
+    Fixed,
+    Float,
+    Integer,
+    LogFloat,
+    LogInteger,
+    Ordinal,
+    Space,
+)
 from softbandit.errors import (
     ArgumentError,
     ChecksumError,
@@ -33,6 +44,7 @@ from softbandit.simulation.simulator import simulate
 from softbandit.simulation.sweeps import sweep
 from softbandit.simulation.trace import ComplaintWarning
 from softbandit.theory import randomized_optimum, suggest_settings
+from softbandit.tuner.limits import Excess, Mean, Share
 
 __version__ = "0.1.0"
 
@@ -47,6 +59,7 @@ __all__ = [
     "ChecksumError",
     "ClusterError",
     "ComplaintWarning",
+    "Cyclic",
     "DataError",
     "Decision",
     "DecisionError",
@@ -56,11 +69,13 @@ __all__ = [
     "DrawCount",
     "Draws",
     "EngineHint",
+    "Excess",
     "Exploration",
     "FeedbackError",
     "FetchError",
     "FileError",
     "Fit",
+    "Fixed",
     "Float",
     "Gaussian",
     "Greedy",
@@ -71,14 +86,18 @@ __all__ = [
     "KernelError",
     "Linear",
     "LogFloat",
+    "LogInteger",
     "Matern",
+    "Mean",
     "MissingExtraError",
     "MovedError",
     "OfflineError",
+    "Ordinal",
     "PolicyWarning",
     "Practical",
     "RandUCB",
     "SafeSeedError",
+    "Share",
     "SoftbanditError",
     "Space",
     "SquaredExponential",

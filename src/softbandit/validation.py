@@ -323,7 +323,7 @@ def _plain_array(what: str, value: Any, depth: int) -> Any:
     return result
 
 
-def store(value: object, **fields: object) -> None:
+def store(value: object, /, **fields: object) -> None:
     """Set fields of a frozen dataclass while it is built."""
     for name, setting in fields.items():
         object.__setattr__(value, name, setting)

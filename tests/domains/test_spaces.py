@@ -141,3 +141,19 @@ def test_points_of_another_number_of_coordinates_are_refused():
     assert SPACE.points("x", np.zeros((4, 6))).shape == (4, 6)
     with pytest.raises(sb.ArgumentError, match=r"rows of 6 coordinates, got shape \(4, 5\)"):
         SPACE.points("x", np.zeros((4, 5)))
+
+
+def test_values_of_an_earlier_space_are_encoded_where_that_is_possible():
+    now = sb.Space({"n": sb.Integer(1, 5), "rate": sb.LogFloat(0.01, 1), "k": sb.Categorical(["a", "b"])})
+    old = {"n": 9, "rate": 10.0, "k": "b"}
+    # (9 - 1) / 4, and ln(1000) / ln(100)
+    np.testing.assert_allclose(now.encode_if_possible(old), [2.0, 1.5, 0.0, 1.0])
+    inside = {"n": 2, "rate": 0.5, "k": "a"}
+    np.testing.assert_array_equal(now.encode_if_possible(inside), now.encode(inside))
+    np.testing.assert_array_equal(now.encode_if_possible({**inside, "gone": 3}), now.encode(inside))
+    for change in ({"k": "c"}, {"rate": -1.0}, {"n": "many"}):
+        assert now.encode_if_possible(old | change) is None
+    assert now.encode_if_possible({"n": 9, "rate": 10.0}) is None
+    stepped = sb.Space({"x": sb.Float(0, 1, step=0.5), "y": sb.Fixed(3)})
+    np.testing.assert_allclose(stepped.encode_if_possible({"x": 0.3, "y": 3}), [0.3])
+    assert stepped.encode_if_possible({"x": 0.3, "y": 4}) is None

@@ -1,4 +1,4 @@
-"""One example of every kernel, exploration, problem and policy, for the contract suites that each must pass.
+"""One example of every kernel, exploration, parameter, problem and policy, for the contract suites that each must pass.
 
 The suites check that none is missing.
 """
@@ -37,6 +37,23 @@ EXPLORATIONS = {
     "RandUCB": sb.RandUCB(),
     "RandUCB, uniform": sb.RandUCB(sb.UniformDiscrete(points=5)),
     "RandUCB, truncated": sb.RandUCB(sb.TruncatedGaussian(lower=-1, upper=2, points=7)),
+}
+
+# With some of its values.
+PARAMETERS = {
+    "Float": (sb.Float(-1.0, 3.0), [-1.0, 0.3, 3.0]),
+    "Float, step": (sb.Float(0.1, 1.0, step=0.1), [0.1, 0.3, 0.7, 1.0]),
+    "LogFloat": (sb.LogFloat(1e-4, 1e-1), [1e-4, 0.02, 1e-1]),
+    "LogFloat, step": (sb.LogFloat(0.5, 8.0, step=0.5), [0.5, 1.5, 8.0]),
+    "Integer": (sb.Integer(-2, 7), [-2, 0, 7]),
+    "Integer, large": (sb.Integer(1, 2**53), [1, 12345, 2**53]),
+    "LogInteger": (sb.LogInteger(1, 256), [1, 2, 3, 100, 255, 256]),
+    "LogInteger, large": (sb.LogInteger(1000, 2**40), [1000, 2**20 + 1, 2**40 - 1]),
+    "Ordinal": (sb.Ordinal([1, 2, 4, 8]), [1, 4, 8]),
+    "Ordinal, text": (sb.Ordinal(["small", "large"]), ["small", "large"]),
+    "Categorical": (sb.Categorical(["a", 1, 1.0, True, None, (64, 64)]), ["a", 1, True, (64, 64)]),
+    "Fixed": (sb.Fixed((1, "a")), [(1, "a")]),
+    "Cyclic": (sb.Cyclic(24), [0.0, 1.0, 6.5, 12.0, 23.999]),
 }
 
 

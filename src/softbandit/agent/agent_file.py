@@ -20,7 +20,7 @@ from softbandit import baselines
 from softbandit.agent import archive, file_limits
 from softbandit.agent.archive import Arrays
 from softbandit.atomic_write import real_path, replacing
-from softbandit.domains import Domain, parameters, spaces
+from softbandit.domains import Domain, choices, cyclic, ranges, spaces
 from softbandit.errors import Description, FileError
 from softbandit.gp import kernel, kernels
 from softbandit.model import explorations
@@ -32,7 +32,7 @@ JSON_BYTES = 32  # of Python objects, at most, for each byte of a header
 
 CLASSES: dict[str, Callable[..., object]] = {
     name: value
-    for module in (kernel, kernels, explorations, parameters, spaces, ckb, doubling, autopilot, baselines)
+    for module in (kernel, kernels, explorations, choices, cyclic, ranges, spaces, ckb, doubling, autopilot, baselines)
     for name, value in vars(module).items()
     if isinstance(value, type) and is_dataclass(value) and value.__module__.startswith(module.__name__)
 }

@@ -117,8 +117,8 @@ def _shape(place: Any, arrays: Arrays) -> tuple[int, int]:
 
 
 def _width(settings: dict[str, Any]) -> int:
-    """Return the number of features of a parameter."""
-    return len(settings.get("choices", [None]))
+    """Return the number of features of a parameter, or one more."""
+    return len(settings.get("choices", [None, None]))
 
 
 def _nodes(tree: object, depth: int = 0) -> Iterator[tuple[str, dict[str, Any]]]:

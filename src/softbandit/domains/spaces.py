@@ -2,7 +2,7 @@
 
 The points of a `Box` are their own features. A `Space` has named parameters, and its
 features lie in the unit cube: floats in [0, 1] (log-floats by their logarithm), integers
-on an evenly spaced grid, categories as one-hot vectors.
+on an evenly spaced grid, categories as one-hot vectors, cyclic numbers on a circle.
 """
 
 import math
@@ -17,7 +17,7 @@ import numpy as np
 from softbandit import validation
 from softbandit.backend import Bools, Floats
 from softbandit.domains.grids import Axis
-from softbandit.domains.parameters import Categorical, Integer, Parameter
+from softbandit.domains.parameters import Parameter
 from softbandit.errors import ArgumentError, Description, UnknownNameError
 
 FINITE_LIMIT = 4096  # A space of at most this many points becomes finite arms, which need no search
@@ -57,7 +57,7 @@ class Domain(ABC):
 
     @abstractmethod
     def neighbours(self, x: Floats) -> Floats:
-        """Return the points that differ from x in one discrete parameter, by one step, (n, d)."""
+        """Return the points that differ from x in one parameter that is not free, by one step, (n, d)."""
 
     @abstractmethod
     def values(self, x: Floats) -> Values | None:
@@ -163,7 +163,7 @@ class Space(Domain):
 
     @property
     def free(self) -> Bools:
-        return np.concatenate([np.full(parameter.width, math.isinf(parameter.size)) for _, parameter, _ in self.parts])
+        return np.concatenate([np.full(parameter.width, parameter.free) for _, parameter, _ in self.parts])
 
     @property
     def size(self) -> float:
@@ -171,11 +171,11 @@ class Space(Domain):
 
     @property
     def axes(self) -> Sequence[Axis]:
-        return [Axis(columns, 0.0, 1.0, parameter.size) for _, parameter, columns in self.parts]
+        return [axis for _, parameter, place in self.parts for axis in parameter.axes(place)]
 
     def every(self) -> Floats:
         """Return all points of a finite space, (size, d)."""
-        rows = product(*(p.every() for _, p, _ in self.parts if isinstance(p, (Integer, Categorical))))
+        rows = product(*(parameter.every().tolist() for _, parameter, _ in self.parts))
         return np.array([list(chain.from_iterable(row)) for row in rows])
 
     def snap(self, X: Floats) -> Floats:
@@ -184,11 +184,10 @@ class Space(Domain):
     def neighbours(self, x: Floats) -> Floats:
         rows = [np.empty((0, self.dimension))]
         for _, parameter, place in self.parts:
-            if isinstance(parameter, (Integer, Categorical)):
-                steps = parameter.steps(x[place])
-                moved = np.tile(x, (len(steps), 1))
-                moved[:, place] = steps
-                rows.append(moved)
+            steps = parameter.steps(x[place])
+            moved = np.tile(x, (len(steps), 1))
+            moved[:, place] = steps
+            rows.append(moved)
         return np.concatenate(rows)
 
     def values(self, x: Floats) -> Values:
@@ -206,6 +205,18 @@ class Space(Domain):
             raise ArgumentError.of("values", f"a value for {missing[0]!r}", dict(values), "Give every parameter.")
         return np.array([u for name, parameter, _ in self.parts for u in parameter.encode(name, values[name])])
 
+    def encode_if_possible(self, values: Mapping[str, object]) -> Floats | None:
+        """Return the features of values from an earlier form of the space, (d,); None if they have none here.
+
+        Numbers outside the range have features outside [0, 1], and parameters that there are no longer are left out.
+        A choice that was removed, another value of a fixed parameter, or no value of a new one cannot be encoded.
+        """
+        try:
+            rows = [parameter.extrapolate(name, values[name]) for name, parameter, _ in self.parts]
+        except (ArgumentError, KeyError):
+            return None
+        return np.array([u for row in rows for u in row])
+
 
 def _pairs(given: object) -> tuple[tuple[str, Parameter], ...]:
     """Return the names and parameters of a mapping, or of a sequence of pairs."""
@@ -215,6 +226,9 @@ def _pairs(given: object) -> tuple[tuple[str, Parameter], ...]:
     wrong = [pair for pair in pairs if not _is_named_parameter(pair)]
     if not pairs or wrong:
         raise ArgumentError.of("parameters", expected, wrong or given, remedy)
+    if not any(parameter.width for _, parameter in pairs):
+        got = Description("fixed ones only")
+        raise ArgumentError.of("parameters", "at least one that varies", got, "Add one, such as sb.Float(0, 1).")
     return tuple((validation.text("name", name), parameter) for name, parameter in pairs)
 
 

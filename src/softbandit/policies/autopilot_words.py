@@ -89,8 +89,8 @@ def _moves(known: "Knowledge") -> tuple[Floats, dict[str, tuple[slice, Floats]]]
     """Return the middle of the domain, and of each parameter its columns and its values there, end to end."""
     space, arms = known.policy.space, known.policy.arms
     if isinstance(space, Space):
-        corners = {name: np.eye(p.width) if p.width > 1 else np.array([[0.0], [1.0]]) for name, p, _ in space.parts}
-        return np.full(space.dimension, 0.5), {name: (place, corners[name]) for name, _, place in space.parts}
+        varied = {name: (place, parameter.ends) for name, parameter, place in space.parts if parameter.width}
+        return np.full(space.dimension, 0.5), varied
     low, high = (arms.min(axis=0), arms.max(axis=0)) if space is None else (space.lower, space.upper)
     ends = np.stack([low, high])
     return (low + high) / 2, {f"x[{j}]": (slice(j, j + 1), ends[:, j : j + 1]) for j in range(len(low))}
