@@ -10,6 +10,7 @@ measurement is a point of its own, and those older than FORGOTTEN half-lives are
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -132,8 +133,10 @@ class Beliefs:
             PointPosterior.of(model.effects, data.with_values(model.units.inside(y)))
             for model, y in zip(models, Y[kept].T, strict=True)
         )
-        spreads = np.array([Units.of(output.means).spread for output in outputs])
-        return cls(models, posteriors, spreads, np.array([output.means for output in outputs]), synced)
+        means = np.array([output.means for output in outputs])
+        # Just after a shift there are too few points to tell the spread.
+        spreads = [Units.of(y).spread for y in (means if len(data.points) >= INITIAL else evidence.Y[:synced].T)]
+        return cls(models, posteriors, np.array(spreads), means, synced)
 
     @property
     def points(self) -> Floats:
@@ -142,6 +145,10 @@ class Beliefs:
     def at(self, X: Floats) -> tuple[CandidatePosterior, ...]:
         """Return the posterior of each output at candidates (n, d)."""
         return tuple(CandidatePosterior.of(posterior, X) for posterior in self.posteriors)
+
+    @cached_property
+    def without_candidates(self) -> tuple[CandidatePosterior, ...]:
+        return self.at(self.points[:0])
 
 
 def newest(X: Floats, half_life: int | None) -> Ints:

@@ -4,6 +4,7 @@ A failed round is learned from as the worst of what was seen so far: the lowest 
 limit. It counts in the limits the same way. A failure before anything was seen waits until something is.
 """
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,7 +30,7 @@ class Row(NamedTuple):
 
     values: Values
     context: Values | None
-    metrics: dict[str, Any] | None  # None if the round failed
+    metrics: Mapping[str, Any] | None  # None if the round failed
     counts: bool  # in the limits
 
 
@@ -64,16 +65,27 @@ class Evidence:
 
     # -- Events. --
 
-    def asked(self, id: int, ask: Ask) -> None:
-        self.asks[id] = self.pending[id] = ask
-        self.explored += ask.kind in EXPLORING
+    def asked(self, id: int, values: Values, context: Values | None, kind: str) -> None:
+        self.asks[id] = self.pending[id] = Ask(values, context, kind)
+        self.explored += kind in EXPLORING
 
-    def settled(self, id: int) -> Ask:
-        """Return the ask, which is pending no longer."""
+    def told(self, id: int, metrics: Mapping[str, Any]) -> None:
+        self._settled(id, metrics)
+
+    def failed(self, id: int) -> None:
+        self._settled(id, None)
+
+    def expired(self, id: int) -> None:
         self.pending.pop(id, None)
-        return self.asks[id]
 
-    def add(self, row: Row) -> None:
+    def observed(self, values: Values, metrics: Mapping[str, Any], context: Values | None) -> None:
+        self._add(Row(values, context, metrics, counts=False))
+
+    def _settled(self, id: int, metrics: Mapping[str, Any] | None) -> None:
+        self.pending.pop(id, None)
+        self._add(Row(self.asks[id].values, self.asks[id].context, metrics, counts=True))
+
+    def _add(self, row: Row) -> None:
         self.rows.append(row)
         self._encode(row)
 
