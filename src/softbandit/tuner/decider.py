@@ -27,6 +27,7 @@ from softbandit.domains import Values
 from softbandit.errors import ArgumentError
 from softbandit.policies.autopilot import far_from
 from softbandit.policies.outlook import acquisition
+from softbandit.tuner import notes
 from softbandit.tuner.beliefs import BASELINE_ROUNDS, Beliefs
 from softbandit.tuner.description import Description
 from softbandit.tuner.effects import Effect, varied
@@ -146,6 +147,13 @@ class Decider:
         half = math.hypot(best.high - best.low, base.high - base.low) / 2
         gain = self.description.sign * (best.value - base.value)
         return Estimate(gain, gain - half, gain + half)
+
+    def notes(self, context: Values | None = None) -> list[str]:
+        """Return remarks that the user should read."""
+        remarks = [*notes.failures(self.evidence), *notes.shifts(self.evidence, self.memory.shifts)]
+        if self.has_learned and self.description.limits:
+            remarks += notes.infeasible(self.evidence, self._forecast_now(context))
+        return remarks
 
     def effects(self, context: Values | None = None) -> list[Effect]:
         """Return the effect of each parameter at the recommended configuration, with intervals of probability 90%."""
