@@ -170,6 +170,9 @@ class Decider:
         return [estimates(self.description, posterior, SAFE, share) for share in np.eye(len(X))]
 
     def _forecast_now(self, context: Values | None) -> Forecast:
+        """Return the forecast of a round in a context, which is by default the last one."""
+        if context is None and self.description.context is not None:
+            context = self.evidence.rows[-1].context
         return self._forecaster.forecast(self._beliefs(), context, np.random.default_rng(self.description.seed))
 
     def _beliefs(self) -> Beliefs:
