@@ -275,7 +275,7 @@ class Tuner:
         return self._description(log).check_metrics(metrics)
 
     def _check_same(self, description: Description) -> None:
-        differences = description.differences(self.description)
+        differences = self.description.differences(description)
         if differences:
             remedy = "Pass the same, call change(), or continue it as it is with sb.Tuner.open(name, store)."
             message = f"tuner {self.name!r} is in the store already, with other settings: {'; '.join(differences)}."
