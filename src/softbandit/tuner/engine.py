@@ -4,6 +4,8 @@ SQLite: a write-ahead log, synced to disk at each commit; a transaction that wri
 PostgreSQL: nobody waits for ever, neither for a host that has vanished nor for a lock of one that has.
 """
 
+import sqlite3
+import time
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +20,9 @@ DIALECTS = ("sqlite", "postgresql")
 REMEDY = 'Pass the path of a file, or a URL such as "postgresql://user@host/database".'
 
 KEEPALIVE = {"keepalives_idle": 5, "keepalives_interval": 3, "keepalives_count": 3, "tcp_user_timeout": 15_000}
-SERVER = {"lock_timeout": "20s", "idle_in_transaction_session_timeout": "20s"}
+LOCK_PATIENCE = 20  # seconds
+LOCK_PAUSE = 0.0005
+SERVER = {"lock_timeout": f"{LOCK_PATIENCE}s", "idle_in_transaction_session_timeout": f"{LOCK_PATIENCE}s"}
 
 
 def store_url(place: Any) -> URL:
@@ -61,5 +65,18 @@ def _prepare_sqlite(connection: Any, _: object) -> None:
 
 
 def _begin_sqlite(connection: Connection) -> None:
+    """Begin a transaction; if it writes, wait for the others that do.
+
+    SQLite's own waiting sleeps up to 0.1 s at a time, for long after the file is free.
+    """
     writes = connection.get_execution_options().get("writes", False)
+    end = time.monotonic() + LOCK_PATIENCE
+    while writes and time.monotonic() < end:
+        try:
+            connection.connection.execute("BEGIN IMMEDIATE")
+            return
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY:
+                break
+        time.sleep(LOCK_PAUSE)
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")

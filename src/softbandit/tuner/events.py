@@ -12,6 +12,7 @@
 """
 
 import json
+import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -57,6 +58,9 @@ class Draft(NamedTuple):
     ask: int | None = None
     at: float | None = None  # now, by default
 
+    def at_number(self, number: int) -> Event:
+        return Event(number, self.kind, self.ask, time.time() if self.at is None else self.at, self.body)
+
 
 def encode(body: Body) -> str:
     """Return a body as JSON text, which holds each float exactly."""
@@ -77,9 +81,8 @@ def decode(number: Any, kind: Any, ask: Any, at: Any, text: Any) -> Event:
     is_sound = isinstance(body, dict) and all(isinstance(body.get(name, ...), kinds) for name, kinds in fields.items())
     if not (is_sound and len(body) == len(fields) and _fits(kind, ask) and _is_time(at)):
         expected = f"{kind!r} with {', '.join(fields) or 'no fields'}{' of an ask' if kind in OF_AN_ASK else ''}"
-        raise StoreError.of(
-            what, expected, Description(_start(text)), "It is damaged: restore the tuner from an export."
-        )
+        remedy = "It is damaged: restore the tuner from an export."
+        raise StoreError.of(what, expected, Description(str(text)[:60]), remedy)
     return Event(number, kind, ask, float(at), body)
 
 
@@ -98,7 +101,3 @@ def _fits(kind: str, ask: object) -> bool:
 
 def _is_time(at: object) -> bool:
     return isinstance(at, (int, float)) and 0 <= at < YEAR_5138
-
-
-def _start(text: object) -> str:
-    return str(text)[:60]

@@ -1,37 +1,31 @@
-"""What is appended to the log for a report about an ask: once, if it fits what was reported before."""
+"""Reports about asks: one each, which later ones may repeat but not contradict."""
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from softbandit import validation
-from softbandit.errors import DecisionError, Description, FeedbackError
+from softbandit import errors, validation
+from softbandit.errors import DecisionError, FeedbackError
+from softbandit.tuner.description import Description
 from softbandit.tuner.events import Draft, Event
-from softbandit.tuner.rounds import Metrics
 
 if TYPE_CHECKING:
-    from softbandit.tuner.store import Log
+    from softbandit.tuner.log import Log
 
 OPEN = ("asked", "expired")  # feedback may be late
 LONGEST_REASON = 500
 
 
-def append_metrics(log: "Log", ask: int, metrics: Metrics) -> list[Event]:
-    """Append what was measured. The same report again has no effect; another one is refused."""
-    last = _last_event(log, ask)
-    if last.kind in OPEN:
-        return log.append(Draft("told", {"metrics": metrics}, ask))
-    if last.kind == "told" and last.body["metrics"] == metrics:
-        return []
-    raise _contradiction(last, _in_words(metrics))
+def append_report(log: "Log", draft: Draft) -> list[Event]:
+    """Append what was measured, or a failure. The same report again has no effect; another one is refused.
 
-
-def append_failure(log: "Log", ask: int, reason: str) -> list[Event]:
-    """Append that a round failed. Another failure of it has no effect: the first reason stays."""
-    last = _last_event(log, ask)
+    A failure that is reported again keeps its first reason.
+    """
+    last = _last_event(log, draft.ask)
     if last.kind in OPEN:
-        return log.append(Draft("failed", {"reason": reason}, ask))
-    if last.kind == "failed":
+        return log.append(draft)
+    if last.kind == draft.kind and (last.kind == "failed" or last.body == draft.body):
         return []
-    raise _contradiction(last, f"failed: {reason}")
+    raise _contradiction(last, draft)
 
 
 def append_expiry(log: "Log", ask: int) -> list[Event]:
@@ -39,11 +33,17 @@ def append_expiry(log: "Log", ask: int) -> list[Event]:
     return log.append(Draft("expired", {}, ask)) if _last_event(log, ask).kind == "asked" else []
 
 
-def checked_reason(reason: Any) -> str:
-    return validation.text("reason", reason)[:LONGEST_REASON]
+def report(description: Description, ask: int, failed: Any, metrics: Mapping[str, object]) -> Draft:
+    """Return the event of what was measured in a round, or of its failure."""
+    if failed is None:
+        return Draft("told", {"metrics": description.check_metrics(metrics)}, ask)
+    if metrics:
+        raise FeedbackError.of("tell", "metrics or failed=, not both", dict(metrics), "A failed round has no metrics.")
+    return Draft("failed", {"reason": validation.text("failed", failed)[:LONGEST_REASON]}, ask)
 
 
-def _last_event(log: "Log", ask: int) -> Event:
+def _last_event(log: "Log", ask: int | None) -> Event:
+    assert ask is not None
     events = log.of_ask(ask)
     if not events:
         asks = log.asks()
@@ -52,11 +52,13 @@ def _last_event(log: "Log", ask: int) -> Event:
     return events[-1]
 
 
-def _contradiction(last: Event, given: str) -> FeedbackError:
-    before = _in_words(last.body["metrics"]) if last.kind == "told" else f"failed: {last.body['reason']}"
+def _contradiction(last: Event, draft: Draft) -> DecisionError:
     remedy = "A round is reported once; use observe() for a second measurement."
-    return DecisionError.of(f"ask {last.ask}", f"what was reported before, {before}", Description(given), remedy)
+    got = errors.Description(_in_words(draft))
+    return DecisionError.of(f"ask {last.ask}", f"what was reported before, {_in_words(last)}", got, remedy)
 
 
-def _in_words(metrics: Metrics) -> str:
-    return ", ".join(f"{name}={value!r}" for name, value in metrics.items())
+def _in_words(report: Event | Draft) -> str:
+    if report.kind == "failed":
+        return f"failed={report.body['reason']!r}"
+    return ", ".join(f"{name}={value!r}" for name, value in report.body["metrics"].items())

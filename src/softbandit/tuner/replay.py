@@ -23,6 +23,7 @@ class Replay:
         self.rounds = Rounds()
         self._snapshots = snapshots  # the event numbers and what was learned up to there, newest first
         self._learned: tuple[int, Decider] | None = None  # with the number of the last event that it knows
+        self._in_snapshot = 0  # the number of the last event in a snapshot
         self._waiting: list[Event] = []  # to be learned from
 
     @property
@@ -58,9 +59,22 @@ class Replay:
         self._waiting = []
         return self._learned[1]
 
+    @property
+    def since_snapshot(self) -> int:
+        """The number of events that were learned from since the last snapshot that this process has used or written."""
+        return self._learned[0] - self._in_snapshot if self._learned else 0
+
+    def learned(self) -> tuple[int, Arrays]:
+        """Return the number of the last event that was learned from, and what was learned, for a snapshot."""
+        assert self._learned is not None
+        number, decider = self._learned
+        self._in_snapshot = number
+        return number, decider.learned()
+
     def _start(self) -> tuple[int, Decider]:
         for number, learned in self._snapshots():
             if number <= self.number:
+                self._in_snapshot = number
                 known = Rounds(event for event in self._waiting if event.number <= number)
                 return number, Decider.restored(known, learned)
         created = Rounds(self._waiting[:1])

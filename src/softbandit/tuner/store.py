@@ -5,82 +5,25 @@ file, on PostgreSQL that of the tuner's row.
 """
 
 import os
-import time
 import uuid
 import weakref
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from typing import Any, NamedTuple, TypeVar
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 from softbandit.errors import Description, StoreError, UnknownNameError, needs_extra
 from softbandit.tuner.engine import connect, store_url
-from softbandit.tuner.events import Draft, Event, decode, encode, in_order
+from softbandit.tuner.events import Draft, Event, encode
+from softbandit.tuner.log import Log
+from softbandit.tuner.reports import append_report
 from softbandit.tuner.retries import patiently
-from softbandit.tuner.tables import EVENTS, SNAPSHOTS, TUNERS, migrate
+from softbandit.tuner.snapshots import Snapshot
+from softbandit.tuner.tables import SNAPSHOTS, TUNERS, migrate
 
 with needs_extra("sqlalchemy", "tuner"):
-    from sqlalchemy import Connection, Engine, Row, Select, func, select
+    from sqlalchemy import Connection, Engine, select
     from sqlalchemy.exc import IntegrityError
 
 T = TypeVar("T")
-
-STORED = (EVENTS.c.number, EVENTS.c.kind, EVENTS.c.ask, EVENTS.c.at, EVENTS.c.body)
-
-
-class Snapshot(NamedTuple):
-    number: int
-    version: str
-    body: bytes
-
-
-class Log:
-    """The log of one tuner inside a transaction."""
-
-    def __init__(self, connection: Connection, tuner: int, described: int, request: str) -> None:
-        self.connection, self.tuner, self.described, self.request = connection, tuner, described, request
-
-    def events(self, after: int = 0) -> list[Event]:
-        found = self._read(select(*STORED).where(EVENTS.c.number > after))
-        return list(in_order(found, after))
-
-    def of_ask(self, ask: int) -> list[Event]:
-        return self._read(select(*STORED).where(EVENTS.c.ask == ask))
-
-    def of_request(self) -> list[Event]:
-        """Return what an earlier attempt of the same call has written."""
-        return self._read(select(*STORED).where(EVENTS.c.request == self.request))
-
-    def description(self) -> Event:
-        return self._read(select(*STORED).where(EVENTS.c.number == self.described))[0]
-
-    def asks(self) -> int:
-        """Return the number of asks, which is the id of the last one."""
-        largest = select(func.max(EVENTS.c.ask)).where(EVENTS.c.tuner == self.tuner)
-        return self.connection.execute(largest).scalar_one() or 0
-
-    def append(self, *drafts: Draft) -> list[Event]:
-        last = select(func.max(EVENTS.c.number)).where(EVENTS.c.tuner == self.tuner)
-        first = (self.connection.execute(last).scalar_one() or 0) + 1
-        now = time.time()
-        events = [
-            Event(number, draft.kind, draft.ask, now if draft.at is None else draft.at, draft.body)
-            for number, draft in enumerate(drafts, start=first)
-        ]
-        if events:
-            self.connection.execute(EVENTS.insert(), [self._row(event) for event in events])
-        return events
-
-    def describe(self, number: int) -> None:
-        """Note which event holds the present description."""
-        self.connection.execute(TUNERS.update().where(TUNERS.c.id == self.tuner).values(described=number))
-
-    def _row(self, event: Event) -> dict[str, Any]:
-        stored = {"number": event.number, "kind": event.kind, "ask": event.ask, "at": event.at}
-        return {"tuner": self.tuner, **stored, "body": encode(event.body), "request": self.request}
-
-    def _read(self, query: Select[Any]) -> list[Event]:
-        rows = self.connection.execute(query.where(EVENTS.c.tuner == self.tuner).order_by(EVENTS.c.number))
-        return [decode(*row) for row in rows]
 
 
 class Store:
@@ -103,23 +46,16 @@ class Store:
 
     def create(self, name: str, drafts: Sequence[Draft]) -> bool:
         """Create a tuner with its first events; return False if that name is there already."""
-        described = max(i for i, draft in enumerate(drafts, start=1) if "description" in draft.body)
         request = uuid.uuid4().hex
 
         def step(connection: Connection, _: int) -> bool:
             if _row_of(connection, name) is not None:
                 return False
-            row = TUNERS.insert().values(name=name, described=described).returning(TUNERS.c.id)
-            tuner = connection.execute(row).scalar_one()
-            Log(connection, tuner, described, request).append(*drafts)
+            connection.execute(TUNERS.insert().values(name=name, last=0, described=0))
+            Log(connection, _row_of(connection, name), request).append(*drafts)
             return True
 
-        try:
-            return self._patiently(step, writes=True)
-        except StoreError as error:
-            if isinstance(error.__cause__, IntegrityError):  # another process was faster
-                return False
-            raise
+        return self._unless_taken(step)
 
     # -- Events. --
 
@@ -139,6 +75,16 @@ class Store:
             return (log.of_request() if number else []) or step(log)
 
         return self._patiently(attempt, writes=True)
+
+    def report(self, name: str, draft: Draft, described: int) -> bool:
+        """Append the first report about an ask, and hold the lock as briefly as possible.
+
+        Return False, with nothing done, if there is no such ask, if it has a report, or if the description is not that
+        of event `described`.
+        """
+        event = draft.at_number(0)
+        fields = {"kind": event.kind, "ask": event.ask, "at": event.at, "body": encode(event.body), "request": ""}
+        return self._unless_taken(lambda connection, _: append_report(connection, name, described, fields), single=True)
 
     # -- Snapshots. --
 
@@ -173,28 +119,39 @@ class Store:
                 remedy = "Create one with sb.Tuner(...), or check the path."
                 raise StoreError.of(f"store {self.name}", f"a tuner {name!r}", Description("an empty one"), remedy)
             raise UnknownNameError.among("tuner", name, names)
-        return Log(connection, row.id, row.described, request)
+        return Log(connection, row, request)
 
-    def _patiently(self, step: Callable[[Connection, int], T], writes: bool = False) -> T:
-        """Return what `step` returns, in a transaction of its own at each attempt."""
+    def _unless_taken(self, step: Callable[[Connection, int], bool], single: bool = False) -> bool:
+        """Return what `step` returns; False if another process has meanwhile written what there can be once."""
+        try:
+            return self._patiently(step, writes=True, single=single)
+        except StoreError as error:
+            if isinstance(error.__cause__, IntegrityError):
+                return False
+            raise
+
+    def _patiently(self, step: Callable[[Connection, int], T], writes: bool = False, single: bool = False) -> T:
+        """Return what `step` returns, in a new transaction at each attempt. `single` says that it is one statement."""
+        options: dict[str, Any] = {"writes": writes}
+        if single and self._engine.dialect.name == "postgresql":
+            options["isolation_level"] = "AUTOCOMMIT"  # begin and commit in the same message
 
         def attempt(number: int) -> T:
-            with self._transaction(writes) as connection:
+            self._leave_connections_of_parent()
+            with self._engine.connect().execution_options(**options) as connection, connection.begin():
                 return step(connection, number)
 
         return patiently(f"store {self.name}", attempt)
 
-    @contextmanager
-    def _transaction(self, writes: bool) -> Iterator[Connection]:
-        if os.getpid() != self._process:  # a forked process must not use its parent's connections
+    def _leave_connections_of_parent(self) -> None:
+        """After a fork, open new connections: two processes must not use one connection."""
+        if os.getpid() != self._process:
             self._engine.dispose(close=False)
             self._process = os.getpid()
-        with self._engine.connect().execution_options(writes=writes) as connection, connection.begin():
-            yield connection
 
 
-def _row_of(connection: Connection, name: str, lock: bool = False) -> Row[Any] | None:
-    query = select(TUNERS.c.id, TUNERS.c.described).where(TUNERS.c.name == name)
+def _row_of(connection: Connection, name: str, lock: bool = False) -> Any:
+    query = select(TUNERS.c.id, TUNERS.c.last, TUNERS.c.described).where(TUNERS.c.name == name)
     return connection.execute(query.with_for_update() if lock else query).one_or_none()
 
 

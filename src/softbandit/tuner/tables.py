@@ -31,6 +31,7 @@ TUNERS = Table(
     METADATA,
     Column("id", Integer, primary_key=True),
     Column("name", Text, nullable=False, unique=True),
+    Column("last", BigInteger, nullable=False),  # the number of the last event
     Column("described", BigInteger, nullable=False),  # the number of the event with the present description
 )
 
@@ -46,6 +47,16 @@ EVENTS = Table(
     Column("request", Text, nullable=False),  # of the call that wrote it, so that a retry finds what it wrote
     Index("softbandit_events_by_ask", "tuner", "ask"),
     sqlite_with_rowid=False,
+)
+
+IS_REPORT = EVENTS.c.kind.in_(["told", "failed"])
+Index(
+    "softbandit_one_report",
+    EVENTS.c.tuner,
+    EVENTS.c.ask,
+    unique=True,
+    sqlite_where=IS_REPORT,
+    postgresql_where=IS_REPORT,
 )
 
 SNAPSHOTS = Table(

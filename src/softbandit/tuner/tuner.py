@@ -3,13 +3,13 @@
 import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from softbandit import validation
 from softbandit.domains import Values
-from softbandit.errors import ArgumentError, DecisionError, SoftbanditError
+from softbandit.errors import ArgumentError, DecisionError, FeedbackError, SoftbanditError, StoreError
 from softbandit.tuner import feedback
 from softbandit.tuner.description import Description
 from softbandit.tuner.events import Draft, Event
@@ -18,13 +18,16 @@ from softbandit.tuner.log_file import read_log, write_log
 from softbandit.tuner.observations import observation, rows_in
 from softbandit.tuner.replay import Replay
 from softbandit.tuner.rounds import Round
+from softbandit.tuner.snapshots import snapshot, usable
 from softbandit.tuner.suggestion import Suggestion
 from softbandit.tuner.values import checked_context
 
 if TYPE_CHECKING:
-    from softbandit.tuner.store import Log, Store
+    from softbandit.tuner.log import Log
+    from softbandit.tuner.store import Store
 
 LONGEST_NAME = 200
+SNAPSHOT_EVERY = 100  # events
 DEFAULT_STORE = "softbandit.db"
 
 
@@ -116,8 +119,8 @@ class Tuner:
         """Continue a tuner that is in the store."""
         tuner = cls.__new__(cls)
         tuner._attach(_checked_name(name), _opened(store, new=False))
-        tuner.description  # noqa: B018: an unknown name is refused now
-        return tuner
+        with tuner._up_to_date():  # an unknown name is refused now
+            return tuner
 
     @classmethod
     def restore(cls, path: str | PathLike[str], store: Any = DEFAULT_STORE) -> "Tuner":
@@ -131,7 +134,7 @@ class Tuner:
     def _attach(self, name: str, store: "Store") -> None:
         self.name, self._store = name, store
         self._lock = threading.RLock()  # of the replay
-        self._replay = Replay()
+        self._replay = self._new_replay()
         self._described: tuple[int, Description] | None = None  # with the number of its event
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -152,6 +155,7 @@ class Tuner:
             self._expire(replay.rounds.overdue(time.time()))
             replay.decider()  # learns before others have to wait
             (event,) = self._store.write(self.name, lambda log: _append_decision(log, replay, checked))
+            self._keep_snapshot(replay)
         return Suggestion.of(event, self.name)
 
     def tell(self, suggestion: Suggestion | int, /, *, failed: str | None = None, **metrics: float) -> None:
@@ -160,17 +164,17 @@ class Tuner:
         It is on disk when this returns. The same report again has no effect, and a contradicting one is refused.
         """
         ask = self._id_of(suggestion)
-        if failed is None:
-            self._store.write(self.name, lambda log: feedback.append_metrics(log, ask, self._checked(log, metrics)))
+        if self._reported_at_once(ask, failed, metrics):
             return
-        if metrics:
-            raise ArgumentError.of("tell", "either metrics or failed=", metrics, "A failed round has no metrics.")
-        reason = feedback.checked_reason(failed)
-        self._store.write(self.name, lambda log: feedback.append_failure(log, ask, reason))
+
+        def step(log: "Log") -> list[Event]:
+            return feedback.append_report(log, feedback.report(self._description(log), ask, failed, metrics))
+
+        self._store.write(self.name, step)
 
     def fail(self, suggestion: Suggestion | int, reason: str) -> None:
         """Report that a round failed, which is learned from: such values are avoided."""
-        self.tell(suggestion, failed=feedback.checked_reason(reason))
+        self.tell(suggestion, failed=validation.text("reason", reason))
 
     def round(self, context: Mapping[str, Any] | None = None) -> LiveRound:
         """Return a round for a `with` block, which reports a failure if the block raises an exception."""
@@ -220,9 +224,7 @@ class Tuner:
 
         def step(log: "Log") -> list[Event]:
             description = self._description(log).changed(**changes)
-            events = log.append(Draft("changed", {"description": description.to_json()}))
-            log.describe(events[0].number)
-            return events
+            return log.append(Draft("changed", {"description": description.to_json()}))
 
         self._store.write(self.name, step)
 
@@ -242,12 +244,21 @@ class Tuner:
             except SoftbanditError:
                 raise
             except BaseException:  # such as Ctrl-C halfway through an event
-                self._replay = Replay()
+                self._replay = self._new_replay()
                 raise
 
     def _catch_up(self) -> None:
         replay = self._replay
         replay.read(self._store.read(self.name, lambda log: log.events(after=replay.number)))
+
+    def _new_replay(self) -> Replay:
+        return Replay(lambda: usable(self._store.snapshots(self.name)))
+
+    def _keep_snapshot(self, replay: Replay) -> None:
+        """Store what was learned now and then, so that a new process has less to learn."""
+        if replay.since_snapshot >= SNAPSHOT_EVERY:
+            with suppress(StoreError):  # a cache
+                self._store.keep_snapshot(self.name, snapshot(*replay.learned()))
 
     def _expire(self, asks: list[int]) -> None:
         """Stop waiting for those rounds."""
@@ -271,8 +282,14 @@ class Tuner:
             self._described = log.described, Description.from_json(log.description().body["description"])
         return self._described[1]
 
-    def _checked(self, log: "Log", metrics: Mapping[str, object]) -> dict[str, float]:
-        return self._description(log).check_metrics(metrics)
+    def _reported_at_once(self, ask: int, failed: Any, metrics: Mapping[str, object]) -> bool:
+        """Return whether a report could be appended without a look at the log, which is the rule."""
+        if self._described is None:
+            return False
+        number, description = self._described
+        with suppress(FeedbackError):  # by a description that may have changed
+            return self._store.report(self.name, feedback.report(description, ask, failed, metrics), number)
+        return False
 
     def _check_same(self, description: Description) -> None:
         differences = self.description.differences(description)
