@@ -189,3 +189,16 @@ def test_a_search_may_start_where_the_last_one_ended():
     value = LogPosterior(sb.Matern(1.0), data)
     assert value(again)[0] <= value(theta)[0]
     assert value(again)[0] == pytest.approx(value(theta)[0], abs=1e-3)
+
+
+@pytest.mark.parametrize("noise", [1e-4, 0.3])
+def test_a_known_noise_is_kept_and_the_rest_is_learned_around_it(noise):
+    rng = np.random.default_rng(0)
+    X = rng.random((40, 1))
+    data = Repeats.of(X, np.sin(6 * X[:, 0]) + 0.1 * rng.standard_normal(40))
+    effects, theta = learn(sb.Matern([1.0]), data, noise=noise)
+    assert effects.noise == pytest.approx(noise, rel=1e-12)
+    objective = LogPosterior(sb.Matern([1.0]), data)
+    slope = objective(theta)[1]
+    assert np.abs(slope[:-1]).max() < 1e-2  # flat in the others: their best values, given the noise
+    assert abs(slope[-1]) > 1.0  # the noise itself is not at its best value

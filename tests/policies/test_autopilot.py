@@ -7,7 +7,7 @@ import pytest
 
 import softbandit as sb
 from softbandit.gp import PointPosterior
-from softbandit.policies import autopilot_knowledge
+from softbandit.policies import autopilot_knowledge, outlook
 from softbandit.policies.prices import Prices
 
 ARMS = np.random.default_rng(0).random((40, 2))
@@ -43,7 +43,7 @@ def debt_allowed(rounds):
     cost, 0.6, and 3 deviations of the noise.
     """
     spread = np.std(ARMS[:, 0])
-    return (spread * math.sqrt(rounds) / autopilot_knowledge.PRICE_GAIN + 0.6 + 3 * NOISE) / rounds
+    return (spread * math.sqrt(rounds) / outlook.PRICE_GAIN + 0.6 + 3 * NOISE) / rounds
 
 
 def assert_finite(decisions):
@@ -326,7 +326,7 @@ def test_measured_debts_are_repaid(horizon):
 def test_debts_are_repaid_even_if_the_model_takes_the_limit_for_free(monkeypatch):
     """The prices of the model are 0 in every round, so that only what was measured counts."""
     free = Prices(np.zeros(1), True, np.zeros(1))
-    monkeypatch.setattr(autopilot_knowledge, "limit_prices", lambda *arguments: free)
+    monkeypatch.setattr(outlook, "limit_prices", lambda *arguments: free)
     means = [play(sb.Autopilot(ARMS, horizon=150), 150, seed=seed)[0].record.costs.mean() for seed in range(5)]
     assert max(means) < debt_allowed(150)
 

@@ -10,6 +10,8 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+import psycopg
+
 INSTALL = "PostgreSQL is not installed: apt-get install postgresql"
 SETTINGS = {"fsync": "on", "synchronous_commit": "on", "max_connections": "200", "listen_addresses": "'127.0.0.1'"}
 
@@ -37,7 +39,6 @@ class Server:
         lines += [f"port = {self.port}", f"unix_socket_directories = '{self.folder.name}'"]
         with (self.data / "postgresql.conf").open("a") as file:
             file.write("\n".join([*lines, ""]))
-        self.databases = 0
         self.start()
 
     @property
@@ -50,15 +51,16 @@ class Server:
     def stop(self, mode="fast"):
         self._run("pg_ctl", "stop", "-w", "-D", self.data, "-m", mode)
 
-    def new_database(self):
-        """Return the URL of an empty database."""
-        self.databases += 1
-        name = f"test{self.databases}"
-        self._run("createdb", "-h", self.folder.name, "-p", str(self.port), "-U", "postgres", name)
-        return self.url(name, self.port)
+    def empty_database(self):
+        """Return the URL of the server's database, without any tables."""
+        with psycopg.connect(self.url, autocommit=True) as connection:
+            connection.execute("DROP SCHEMA public CASCADE")
+            connection.execute("CREATE SCHEMA public")
+        return self.url
 
-    def url(self, database, port):
-        return f"postgresql://postgres@127.0.0.1:{port}/{database}"
+    @property
+    def url(self):
+        return f"postgresql://postgres@127.0.0.1:{self.port}/postgres"
 
     def _run(self, name, *arguments):
         done = subprocess.run(
@@ -77,5 +79,5 @@ class Server:
 
     def __exit__(self, *_):
         if (self.data / "postmaster.pid").exists():
-            self.stop("immediate")
+            self.stop()
         self.folder.cleanup()

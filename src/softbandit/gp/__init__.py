@@ -1,7 +1,9 @@
 """Gaussian-process regression, which knows nothing of bandits."""
 
 from softbandit.gp.anchored import Anchored, GrowingRows
+from softbandit.gp.conditioning import CandidatePosterior
 from softbandit.gp.data_space import ArmKernel, DataPosterior
+from softbandit.gp.drifting import Drifting
 from softbandit.gp.exact import Exact
 from softbandit.gp.fitting import Fit, fit
 from softbandit.gp.interpolation import interpolation_error

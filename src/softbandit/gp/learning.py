@@ -31,14 +31,19 @@ DEVIATIONS = (1.0, 1.5, 1.5)
 RANGES = np.log([[1e-3, 1e2], [1e-6, 1e2], [1e-6, 1e1]])
 
 
-def learn(kernel: Kernel, data: Repeats, start: Floats | None = None, outputs: int = 1) -> tuple[PointEffects, Floats]:
+def learn(
+    kernel: Kernel, data: Repeats, start: Floats | None = None, outputs: int = 1, noise: float | None = None
+) -> tuple[PointEffects, Floats]:
     """Return the model, and its parameters theta, from which the next search may start.
 
-    `outputs` is the number of those learned in one go, which share the time; half of it is enough for any.
+    `outputs` is the number of those learned in one go, which share the time; half of it is enough for any. A `noise`
+    that is known is kept, as near as its range allows.
     """
     from scipy.optimize import minimize
 
     objective = LogPosterior(kernel, _subset(data))
+    if noise is not None:
+        objective.lower[-1] = objective.upper[-1] = np.clip(np.log(noise), *RANGES[-1])
     k, d = objective.data.points.shape
     evaluations = int(np.clip(WORK / max(outputs, 2) / (4 * k**3 + 40 * d * k**2), 8, 60))
     starts = [objective.centre] if start is None else [start]

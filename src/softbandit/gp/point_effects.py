@@ -147,7 +147,7 @@ class PointPosterior:
     def _at_observed(self) -> tuple[Floats, Floats]:
         """Return mean and variance at the observed points: means - D C^-1 (means - offset) and D - D C^-1 D."""
         D = self.model.noise / self.counts + JITTER * self.model.variance(self.points)
-        mean = self.means - D * (self._whitened @ self.M)
+        mean = self.means - D * (self.whitened @ self.M)
         variance = D - D * D * np.einsum("ij,ij->j", self.M, self.M)
         return mean, np.maximum(variance, 0.0)
 
@@ -159,12 +159,12 @@ class PointPosterior:
         for first in range(0, len(self.M), ROWS):  # the triangle alone, in blocks of rows
             last = first + ROWS
             V = self.M[first:last, :last] @ cross[:last]
-            mean += self._whitened[first:last] @ V
+            mean += self.whitened[first:last] @ V
             variance -= np.einsum("tn,tn->n", V, V)
         return mean, np.maximum(variance, 0.0)
 
     @cached_property
-    def _whitened(self) -> Floats:
+    def whitened(self) -> Floats:
         """M (means - offset), (k,)."""
         return self.M @ (self.means - self.model.offset)
 

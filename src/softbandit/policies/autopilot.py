@@ -31,6 +31,31 @@ COPIES = 48  # candidates near each promising point
 RADII = (0.1, 0.03, 0.01)  # of these, relative to the domain's width
 
 
+def sample_points(space: Domain, centres: Floats, rng: np.random.Generator) -> Floats:
+    """Return points anywhere in a space, and near the centres."""
+    width = space.upper - space.lower
+    radii = np.resize(RADII, COPIES)[:, None]
+    steps = [x + radii * width * rng.standard_normal((COPIES, len(x))) for x in centres]
+    inside = np.clip(np.concatenate(steps), space.lower, space.upper)
+    moved = [space.neighbours(x) for x in centres]
+    return np.concatenate([space.at(rng.random((CANDIDATES, space.dimension))), space.snap(inside), *moved])
+
+
+def far_from(X: Floats, points: Floats) -> int:
+    """Return the number of the point that is farthest from X, and from the border: the worst surprises are in corners.
+
+    The distance from the border is that between a point and its mirror image.
+    """
+    lower, width = points.min(axis=0), np.ptp(points, axis=0)
+    unit = np.where(width > 0, width, 1.0)
+    z = (points - lower) / unit
+    border = 2 * np.linalg.norm(np.minimum(z, 1 - z), axis=1)
+    if not len(X):
+        return int(border.argmax())
+    gaps = np.linalg.norm(z[:, None] - ((X - lower) / unit)[None], axis=2).min(axis=1)
+    return int((np.minimum(gaps, border) + 1e-3 * gaps).argmax())  # ties, as if all are corners, by distance
+
+
 @dataclass(frozen=True, eq=False)
 class Autopilot(Steps):
     """Maximise reward while each cost is at most zero on average, with everything else learned.
@@ -135,21 +160,11 @@ class Autopilot(Steps):
             near = [np.argpartition(((self.arms - x) ** 2).sum(axis=1), COPIES)[:COPIES] for x in centres]
             arms = np.unique(np.concatenate([rng.choice(len(self.arms), CANDIDATES, replace=False), *near]))
             return arms, self.arms[arms]
-        width = self.arms.upper - self.arms.lower
-        radii = np.resize(RADII, COPIES)[:, None]
-        steps = [x + radii * width * rng.standard_normal((COPIES, len(x))) for x in centres]
-        inside = np.clip(np.concatenate(steps), self.arms.lower, self.arms.upper)
-        moved = [self.arms.neighbours(x) for x in centres]
-        points = np.concatenate(
-            [self.arms.at(rng.random((CANDIDATES, self.dimension))), self.arms.snap(inside), *moved]
-        )
+        points = sample_points(self.arms, centres, rng)
         return np.full(len(points), -1), points
 
     def _far_away(self, X: Floats, uniform: Floats, among: Floats | None) -> tuple[int, Floats]:
-        """Return a point that is far from those before, and from the border: the worst surprises are in the corners.
-
-        The distance from the border is that between a point and its mirror image.
-        """
+        """Return a point that is far from those before, and from the border."""
         rng = np.random.default_rng(int(uniform[0] * 2**53))
         if self.continuous:
             points, where = self.arms.at(rng.random((256, self.dimension))), np.full(256, -1)
@@ -157,15 +172,7 @@ class Autopilot(Steps):
             where = np.arange(len(self.arms)) if among is None else np.flatnonzero(among)
             where = rng.permutation(where)[: 4 * FINITE_LIMIT]
             points = self.arms[where]
-        lower, width = points.min(axis=0), np.ptp(points, axis=0)
-        unit = np.where(width > 0, width, 1.0)
-        z = (points - lower) / unit
-        border = 2 * np.linalg.norm(np.minimum(z, 1 - z), axis=1)
-        if not len(X):
-            i = int(border.argmax())
-        else:
-            gaps = np.linalg.norm(z[:, None] - ((X - lower) / unit)[None], axis=2).min(axis=1)
-            i = int((np.minimum(gaps, border) + 1e-3 * gaps).argmax())  # ties, as if all are corners, by distance
+        i = far_from(X, points)
         return int(where[i]), points[i]
 
     def _as_choice(self, where: int, x: Floats) -> Any:

@@ -1,18 +1,27 @@
 """One trial's knowledge in Autopilot: its observations, the models learned from them, estimates and prices."""
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from softbandit.backend import Floats, Ints
-from softbandit.gp import PivotPosterior, PointEffects, PointPosterior, Repeats, learn
+from softbandit.gp import Kernel, PivotPosterior, PointEffects, PointPosterior, Repeats, learn
 from softbandit.policies.base import without_tiny
+from softbandit.policies.outlook import (
+    PATIENCE,
+    Outlook,
+    OutputModel,
+    Standing,
+    acquisition,
+    limit_and_debt_prices,
+    optimistic,
+)
 from softbandit.policies.output_units import Units
-from softbandit.policies.prices import Prices, limit_prices
+from softbandit.policies.prices import limit_prices
 
 if TYPE_CHECKING:
     from softbandit.policies.autopilot import Autopilot
@@ -21,41 +30,41 @@ INITIAL = 4  # rounds far apart, before anything is learned
 RELEARN = 1.5  # learn again when the rounds have grown by this factor
 CANDIDATES = 512  # drawn in a round from what is too large to be looked at as a whole
 CENTRES = 4  # promising points, near which candidates are looked for
-PRICE_GAIN = 2.0  # of the debt
-REPAYMENT = 4.0  # the highest price of repaying a debt, as a multiple of the limit's own price (or of u / 4)
 APART = 24  # points far apart, which decide on the transform of an output
-PATIENCE = 100  # rounds left for which an arm that may be better by 1.2 standard deviations is worth a try
+NEARBY = 0.05  # of the domain's width: points nearer than this count as one of them
 
 
 def far_apart(points: Floats, count: int) -> Ints:
-    """Return the numbers of that many points, each as far as possible from those before it."""
+    """Return the numbers of at most that many points, each as far as possible from those before it."""
     width = np.ptp(points, axis=0)
     scaled = points / np.where(width > 0, width, 1.0)
     chosen, gap = [0], np.full(len(points), np.inf)
     while len(chosen) < min(count, len(points)):
-        gap = np.minimum(gap, ((scaled - scaled[chosen[-1]]) ** 2).sum(axis=1))
+        gap = np.minimum(gap, ((scaled - scaled[chosen[-1]]) ** 2).mean(axis=1))
+        if gap.max() < NEARBY**2:
+            break
         chosen.append(int(gap.argmax()))
     return np.array(chosen)
 
 
-class Outlook(NamedTuple):
-    """The candidates of a round, what is expected of them, and the prices."""
+def learn_output(
+    form: Kernel,
+    data: Repeats,
+    y: Floats,
+    limited: bool,
+    outputs: int = 1,
+    start: Floats | None = None,
+    noise: float | None = None,
+) -> OutputModel:
+    """Return the model of observations y (t,), which `data` holds by point; zero is a limit if it is `limited`.
 
-    where: Ints  # (c,): the arm of each candidate; on a continuous domain -1
-    points: Floats  # (c, d)
-    f: Floats  # (c,): optimistic
-    g: Floats  # (m, c)
-    prices: Prices
-    phi: Floats  # (m,)
-    moments: list[tuple[Floats, Floats]]  # mean and variance (c,) of each output, in its own units
-
-
-class OutputModel(NamedTuple):
-    """The units and the model of one output, as learned."""
-
-    units: Units
-    effects: PointEffects
-    theta: Floats  # where the next search starts
+    An output whose noise is known, as a standard deviation, is modelled on its own scale.
+    """
+    units = Units.of(data.means)
+    if noise is None:
+        units = Units.learned(data.means, limited, data.means[far_apart(data.points, APART)])
+    variance = None if noise is None else (noise / units.spread) ** 2
+    return OutputModel(units, *learn(form, data.with_values(units.inside(y)), start, outputs, variance))
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,11 +105,7 @@ class Knowledge:
         return replace(self, fitted=len(self.X), models=models).with_posteriors()
 
     def _learn_output(self, i: int, start: Floats | None) -> OutputModel:
-        data = self.by_point(i)
-        units = Units.learned(data.means, i > 0, data.means[far_apart(data.points, APART)])
-        inside = data.with_values(units.inside(self.Y[:, i]))
-        effects, theta = learn(self.policy.form, inside, start, self.Y.shape[1])
-        return OutputModel(units, effects, theta)
+        return learn_output(self.policy.form, self.by_point(i), self.Y[:, i], i > 0, self.Y.shape[1], start)
 
     def with_posteriors(self) -> "Knowledge":
         """Return the knowledge with posteriors over all arms, if they are few enough, or at any points."""
@@ -158,30 +163,17 @@ class Knowledge:
     @cached_property
     def outlook(self) -> Outlook:
         """The candidates of the next round, their estimates, and the prices."""
-        t = len(self.X)
         where, points, moments = self._candidates()
-        f, costs = self._optimistic(moments)
+        estimates = optimistic(self.models, moments, self.standing.width)
         contexts = None if self.policy.context is None else self.policy.context[where]
-        prices = limit_prices(f, costs, contexts)
-        u = self.spreads[0] / self.spreads[1:]
-        highest = REPAYMENT * np.maximum(prices.phi, u / 4)
-        phi = np.maximum(prices.phi, np.minimum(self._repayment_prices(f, moments, contexts), highest))
-        rounds = self.policy.horizon or t
-        owed = PRICE_GAIN * u * (self.debt / self.spreads[1:]) / math.sqrt(max(rounds, t))
-        return Outlook(where, points, f, costs, prices, np.maximum(phi + owed, 0.0), moments)
+        prices, phi = limit_and_debt_prices(self.models, estimates, moments, self.standing, contexts)
+        return Outlook(where, points, *estimates, prices, phi, moments)
 
-    def _repayment_prices(self, f: Floats, moments: list[tuple[Floats, Floats]], contexts: Ints | None) -> Floats:
-        """Return the prices (m,) at which debts are repaid in the rounds left; inf if no mixture does."""
-        debt = np.maximum(self.debt, 0.0)
-        if not debt.any():
-            return np.zeros_like(debt)
-        means = [m.units.moments(*z, m.effects.noise)[0] for m, z in zip(self.models, moments, strict=True)]
-        costs = np.array(means[1:]) + debt[:, None] / self.rounds_left
-        if (costs.min(axis=1) <= 0).all():
-            prices = limit_prices(f, costs, contexts)
-            if prices.feasible:
-                return prices.phi
-        return np.where(debt > 0, np.inf, 0.0)
+    @cached_property
+    def standing(self) -> Standing:
+        t = len(self.X)
+        rounds = max(self.policy.horizon or t, t)
+        return Standing(self.debt, self.spreads, rounds, self.rounds_left, self.rounds_left, self.policy.optimism)
 
     @property
     def rounds_left(self) -> int:
@@ -199,24 +191,11 @@ class Knowledge:
         arms = np.union1d(np.intersect1d(o.where, offered), drawn)
         points = self.policy.arms[arms]
         moments = [fit.at(points) for fit in self.fits]
-        return Outlook(arms, points, *self._optimistic(moments), o.prices, o.phi, moments)
-
-    def _optimistic(self, moments: Iterable[Iterable[Floats]]) -> tuple[Floats, Floats]:
-        """Return f_t (c,) and g_t (m, c), from mean and variance of each output in its own units."""
-        k = self.policy.optimism * math.sqrt(2 * math.log1p(self.rounds_left / PATIENCE))
-        signs = [1.0] + [-1.0] * (self.Y.shape[1] - 1)
-        f, *g = (
-            model.units.outside(mean + sign * k * np.sqrt(variance), model.effects.noise)
-            for sign, model, (mean, variance) in zip(signs, self.models, moments, strict=True)
-        )
-        return f, np.array(g).reshape(-1, len(f))
+        return Outlook(arms, points, *optimistic(self.models, moments, self.standing.width), o.prices, o.phi, moments)
 
     def acquisition(self, o: Outlook) -> Floats:
-        """Return what is maximised over the candidates: if no mixture meets the limits, minus the violation."""
-        if o.prices.feasible:
-            return np.asarray(o.f - o.phi @ o.g)
-        s = self.spreads
-        return np.asarray(-(np.maximum(o.g, 0.0) / s[1:, None]).sum(axis=0) + 1e-6 * o.f / s[0])
+        """Return what is maximised over the candidates."""
+        return acquisition(o, self.models, self.standing)
 
     def _candidates(self) -> tuple[Ints, Floats, list[tuple[Floats, Floats]]]:
         """Return the candidates, and mean and variance of each output there, in its own units."""

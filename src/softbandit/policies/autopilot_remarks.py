@@ -1,30 +1,26 @@
 """Remarks of Autopilot that its user should know: limits that cannot be met, wrong units, being stuck at one arm."""
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from softbandit.backend import Floats
+from softbandit.policies.autopilot_knowledge import Knowledge
+from softbandit.policies.outlook import SURE, optimistic
 from softbandit.policies.prices import Prices, limit_prices
 
-if TYPE_CHECKING:
-    from softbandit.policies.autopilot_knowledge import Knowledge
-
 FIRST = 20  # rounds before anything is said
-SURE = 2.5  # posterior standard deviations by which estimates are optimistic before a limit counts as out of reach
 STUCK = 50  # rounds at one arm, at least, and a third of all
 BEYOND_NOISE = 2.0  # standard errors by which a mean cost is above its limit
 
 
-def remarks(known: "Knowledge") -> dict[str, str]:
+def remarks(known: Knowledge) -> dict[str, str]:
     """Return the remarks by topic."""
     if len(known.X) < FIRST or not known.models:
         return {}
     return _units(known) | _infeasible(known) | _stuck(known)
 
 
-def _units(known: "Knowledge") -> dict[str, str]:
+def _units(known: Knowledge) -> dict[str, str]:
     """Outputs that never change, and costs that never fall below zero."""
     t, several = len(known.Y), len(np.unique(known.X, axis=0)) > 1
     found = {}
@@ -43,7 +39,7 @@ def _units(known: "Knowledge") -> dict[str, str]:
     return found
 
 
-def _infeasible(known: "Knowledge") -> dict[str, str]:
+def _infeasible(known: Knowledge) -> dict[str, str]:
     """Limits that no mixture meets, with the least violation by the posterior means."""
     if known.outlook.prices.feasible or _prices(known, SURE).feasible:
         return {}
@@ -58,21 +54,13 @@ def _infeasible(known: "Knowledge") -> dict[str, str]:
     }
 
 
-def _prices(known: "Knowledge", k: float) -> Prices:
+def _prices(known: Knowledge, k: float) -> Prices:
     """Return the prices of the limits by estimates that are optimistic by k standard deviations."""
-    f, *g = (
-        model.units.outside(mean + sign * k * np.sqrt(variance), model.effects.noise)
-        for sign, model, (mean, variance) in zip(_signs(known), known.models, known.outlook.moments, strict=True)
-    )
-    contexts = known.policy.context
-    return limit_prices(f, np.array(g).reshape(-1, len(f)), None if contexts is None else contexts[known.outlook.where])
+    contexts, o = known.policy.context, known.outlook
+    return limit_prices(*optimistic(known.models, o.moments, k), None if contexts is None else contexts[o.where])
 
 
-def _signs(known: "Knowledge") -> Floats:
-    return np.append(1.0, -np.ones(known.Y.shape[1] - 1))
-
-
-def _stuck(known: "Knowledge") -> dict[str, str]:
+def _stuck(known: Knowledge) -> dict[str, str]:
     """One arm for very long, while a debt grows that others could repay."""
     window = max(STUCK, math.ceil(len(known.X) / 3))
     last, costs = known.X[-window:], known.Y[-window:, 1:]
@@ -93,7 +81,7 @@ def _stuck(known: "Knowledge") -> dict[str, str]:
     }
 
 
-def names(known: "Knowledge") -> list[str]:
+def names(known: Knowledge) -> list[str]:
     """Return the names of the outputs: the reward, and each cost."""
     m = known.Y.shape[1] - 1
     return ["reward"] + (["cost"] if m == 1 else [f"cost {i}" for i in range(m)])

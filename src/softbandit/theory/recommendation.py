@@ -140,11 +140,7 @@ def recommend(beliefs: Beliefs, probability: float) -> Recommendation:
     if not 0 < p < 1:
         raise ArgumentError.of("probability", "a number in (0, 1)", probability, "For example 0.9.")
     f, g, sigma = beliefs.mean[0], beliefs.mean[1:], beliefs.std[1:]
-    chances = _chance(g, sigma)
-    likely: Bools = chances >= p
-    # Those that are likely first, by their reward, then the others by their probability, and if that is equal by cost.
-    among_equals = np.where(likely, f, -g.max(axis=0, initial=-np.inf))
-    single = _best_of_each(beliefs.contexts, among_equals, np.where(likely, 1.0, chances))
+    single = best_single(f, g, sigma, p, beliefs.contexts)
     # A mixture meets limit i with probability q if it does at the costs' quantiles of order q, and all m with p.
     quantile = ndtri(1 - (1 - p) / max(len(g), 1))
     return Recommendation(
@@ -152,6 +148,18 @@ def recommend(beliefs: Beliefs, probability: float) -> Recommendation:
         mixture=beliefs.mixture(_best_weights(f, g.T, beliefs.contexts), p),
         cautious=beliefs.mixture(_best_weights(f, (g + quantile * sigma).T, beliefs.contexts), p),
     )
+
+
+def best_single(f: Floats, g: Floats, sigma: Floats, probability: float, contexts: Ints | None = None) -> Floats:
+    """Return the weights (n,) of the point that is recommended, given mean rewards, and means and deviations of costs.
+
+    Those that are likely to meet the limits come first, by their reward, then the others by their probability, and
+    if that is equal by cost.
+    """
+    chances = _chance(g, sigma)
+    likely: Bools = chances >= probability
+    among_equals = np.where(likely, f, -g.max(axis=0, initial=-np.inf))
+    return _best_of_each(contexts, among_equals, np.where(likely, 1.0, chances))
 
 
 def _best_of_each(contexts: Ints | None, *keys: Floats) -> Floats:

@@ -1,46 +1,152 @@
-"""A stand-in."""
+"""Decisions of a tuner: Autopilot's rule, with many rounds in flight, contexts, forgetting, and limits over a window.
 
+The decider is a fold over the events of a tuner, and its decisions are a function of those events, the number of the
+ask and its context: any process that has followed the same events decides the same.
+
+1. `BASELINE_ROUNDS` rounds play the baseline, which tells the noise.
+2. Until there are enough measurements to learn from, rounds are far from one another.
+3. After that a round plays argmax f(x) - phi . g(x) over configurations x in its context, with optimistic estimates
+   and prices as `policies.outlook` describes. A pending round counts as measured at its mean: it reduces the
+   variance there, and its expected costs are part of the debt. With contexts the price of a limit is the same in all
+   of them, since the limit is on the average over time: it is that of the best mixture over this context and a
+   sample of those so far.
+4. A round that may not explore, by `explore_share`, plays the configuration that `recommend` names.
+"""
+
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from softbandit.backend import Floats
+from softbandit.backend import DrawCount, Floats, draw
+from softbandit.backend.random import POLICY
 from softbandit.domains import Values
+from softbandit.policies.autopilot import far_from
+from softbandit.policies.outlook import acquisition
+from softbandit.tuner.beliefs import BASELINE_ROUNDS, Beliefs
 from softbandit.tuner.description import Description
+from softbandit.tuner.evidence import Evidence
+from softbandit.tuner.forecast import Forecast, Forecaster
+from softbandit.tuner.memory import Memory
 
 
 @dataclass(frozen=True)
 class Proposal:
+    """A configuration for a round."""
+
     values: Values
-    kind: str
-    expected: dict[str, Any]
+    kind: str  # "baseline", "first rounds", "explore" or "best"
+    expected: dict[str, float]  # of the metric and of each limit, in their own units; empty before anything is learned
 
 
-@dataclass(frozen=True)
 class Decider:
-    description: Description
-    total: float = 0.0
+    """What a tuner knows, and how it decides. Events change it; decisions do not."""
+
+    def __init__(self, evidence: Evidence, learned: Mapping[str, Any] | None = None) -> None:
+        """Continue from evidence. What `learned()` returned for it, or for its beginning, only saves time."""
+        self.evidence, self.memory = evidence, Memory(evidence)
+        if learned is not None:
+            self.memory.use(learned)
+        self._forecaster = Forecaster(self.memory)
 
     @classmethod
     def start(cls, description: Description) -> "Decider":
-        return cls(description)
+        return cls(Evidence(description))
 
-    def observed(self, values: Values, context: Values | None, outputs: Floats) -> "Decider":
-        return Decider(self.description, 0.99 * self.total + float(outputs[0]))
+    @property
+    def description(self) -> Description:
+        return self.evidence.description
 
-    def decide(self, ask: int, context: Values | None) -> Proposal:
-        rng = np.random.default_rng([self.description.seed, ask, int(abs(self.total) * 1000)])
-        space = self.description.space
-        x = space.at(rng.random((1, space.dimension)))[0]
-        return Proposal(space.values(x), "explore", {})
+    # -- Events. --
+
+    def asked(self, id: int, values: Values, context: Values | None, kind: str) -> None:
+        self.evidence.asked(id, values, context, kind)
+
+    def told(self, id: int, metrics: Mapping[str, Any]) -> None:
+        """Learn from a round, which may have expired."""
+        self.evidence.told(id, metrics)
+
+    def failed(self, id: int) -> None:
+        """Learn from a round that failed, as the worst of what was seen so far."""
+        self.evidence.failed(id)
+
+    def expired(self, id: int) -> None:
+        self.evidence.expired(id)
+
+    def observed(self, values: Values, metrics: Mapping[str, Any], context: Values | None = None) -> None:
+        """Learn from a measurement that counts in no limit."""
+        self.evidence.observed(values, metrics, context)
+
+    def changed(self, description: Description) -> None:
+        """Use another description. What was measured is kept."""
+        self.memory.change(description)
 
     def learned(self) -> dict[str, Any]:
-        return {"total": np.array([self.total])}
+        """Return what was expensive to learn, as small arrays."""
+        return self.memory.learned()
 
-    def recommend(self, context: Values | None) -> Proposal:
-        return self.decide(0, context)
+    # -- Decisions. --
 
-    @classmethod
-    def restored(cls, rounds: Any, learned: Any) -> "Decider":
-        return cls(rounds.description, float(learned["total"][0]))
+    def decide(self, ask: int, context: Values | None = None) -> Proposal:
+        """Return the configuration of an ask, given its number."""
+        if self._baseline_is_due():
+            values = dict(self.description.baseline or {})
+            return Proposal(values, "baseline", self.expected(values, context))
+        rng, beliefs = np.random.default_rng([self.description.seed, ask]), self.memory.beliefs
+        if beliefs is None:
+            return self._first_round(ask, rng)
+        forecast = self._forecaster.forecast(beliefs, context, rng)
+        i = self._argmax(beliefs, forecast, ask) if self._may_explore(ask) else forecast.best
+        x, best = forecast.configurations[[i, forecast.best]]
+        kind = "best" if (x == best).all() else "explore"
+        return Proposal(self.description.space.values(x), kind, self._in_words(forecast.means[:, i]))
+
+    def expected(self, values: Values, context: Values | None = None) -> dict[str, float]:
+        """Return what is expected of a configuration, in the user's units; nothing before anything is learned."""
+        beliefs = self.memory.beliefs
+        if beliefs is None:
+            return {}
+        x = self.description.space.encode(values)
+        return self._in_words(self._forecaster.moments(beliefs, x[None], context)[0][:, 0])
+
+    def _argmax(self, beliefs: Beliefs, forecast: Forecast, ask: int) -> int:
+        """Return the best candidate by the acquisition, with ties broken by the draw of the ask."""
+        z = acquisition(forecast.outlook, beliefs.models, forecast.standing)
+        ties = np.flatnonzero(z >= z.max() - 1e-12 * np.abs(z).max())
+        uniform = draw(DrawCount(0, 1), self.description.seed, [0], ask, 1, POLICY).uniform[0, 0, 0]
+        return int(ties[int(uniform * len(ties))])
+
+    def _baseline_is_due(self) -> bool:
+        if self.description.baseline is None:
+            return False
+        x = self.description.space.encode(self.description.baseline)
+        return int((self._played() == x).all(axis=1).sum()) < BASELINE_ROUNDS
+
+    def _played(self) -> Floats:
+        """Return the configurations that were measured, and those that are pending, (t, d)."""
+        points = np.concatenate([self.evidence.X, self.evidence.pending_points])
+        return points[:, : self.description.space.dimension]
+
+    def _first_round(self, ask: int, rng: np.random.Generator) -> Proposal:
+        """Return a configuration far from those before; if the round may not explore, the one that is known best."""
+        space, pool = self.description.space, self._forecaster.pool(rng)
+        x = pool[far_from(self._played(), pool)]
+        if self._may_explore(ask):
+            return Proposal(space.values(x), "first rounds", {})
+        first = self.evidence.asks.get(1)
+        known = self.description.baseline or (first.values if first else space.values(x))
+        return Proposal(dict(known), "best", {})
+
+    def _may_explore(self, ask: int) -> bool:
+        """Return whether exploring in this ask keeps the share of those that explored."""
+        share = self.description.explore_share
+        return share is None or self.evidence.explored + 1 <= share * ask
+
+    def _in_words(self, outputs: Floats) -> dict[str, float]:
+        """Return the metric, and what each limit is on, in the user's units."""
+        reward, *costs = outputs.tolist()
+        limits = zip(self.description.limits, costs, strict=True)
+        return {self.description.metric: self.description.sign * reward} | {
+            limit.name: limit.measure(cost) for limit, cost in limits
+        }

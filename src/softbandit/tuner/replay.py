@@ -1,7 +1,7 @@
 """What one process knows of a tuner: both folds of its log, the bookkeeping and the learning.
 
-The bookkeeping follows each event at once. Learning waits until a decision needs it, so that a process which only
-tells, or looks at the history, never learns. It may start from a snapshot, which changes nothing but the time it takes.
+Following an event is cheap; learning waits until a decision needs it. It may start from a snapshot, which changes
+nothing but the time that it takes.
 """
 
 from collections.abc import Callable, Iterable
@@ -21,10 +21,9 @@ class Replay:
 
     def __init__(self, snapshots: Snapshots = tuple) -> None:
         self.rounds = Rounds()
-        self._snapshots = snapshots  # the event numbers and what was learned up to there, newest first
-        self._learned: tuple[int, Decider] | None = None  # with the number of the last event that it knows
+        self._decider: Decider | None = None
+        self._snapshots: Snapshots | None = snapshots  # the newest first; None after they were looked at
         self._in_snapshot = 0  # the number of the last event in a snapshot
-        self._waiting: list[Event] = []  # to be learned from
 
     @property
     def number(self) -> int:
@@ -39,51 +38,72 @@ class Replay:
     def read(self, events: Iterable[Event]) -> None:
         for event in events:
             self.rounds.apply(event)
-            self._waiting.append(event)
+            self._follow(event)
 
     def decide(self, ask: int, context: Values | None) -> Proposal:
-        decider = self.decider()
         if not self.rounds.paused:
-            return decider.decide(ask, context)
+            return self.decider.decide(ask, context)
         baseline = self.description.baseline
-        return Proposal(decider.recommend(context).values if baseline is None else baseline, "paused", {})
+        values = self.decider.recommend(context).values if baseline is None else dict(baseline)
+        return Proposal(values, "paused", self.decider.expected(values, context))
 
+    @property
     def decider(self) -> Decider:
-        """Return what was learned from all events so far."""
-        if self._learned is None:
-            self._learned = self._start()
-        for event in self._waiting:
-            number, decider = self._learned
-            if event.number > number:
-                self._learned = event.number, self._learn(decider, event)
-        self._waiting = []
-        return self._learned[1]
+        """The decider after all events so far."""
+        assert self._decider is not None
+        if self._snapshots is not None:
+            self._use(self._snapshots())
+            self._snapshots = None
+        return self._decider
+
+    def learn(self) -> None:
+        """Learn what the next decision needs."""
+        _ = self.decider.memory.beliefs
+
+    # -- Snapshots. --
 
     @property
     def since_snapshot(self) -> int:
-        """The number of events that were learned from since the last snapshot that this process has used or written."""
-        return self._learned[0] - self._in_snapshot if self._learned else 0
+        """The number of events since the last snapshot that this process has used or written."""
+        return self.number - self._in_snapshot
 
     def learned(self) -> tuple[int, Arrays]:
-        """Return the number of the last event that was learned from, and what was learned, for a snapshot."""
-        assert self._learned is not None
-        number, decider = self._learned
-        self._in_snapshot = number
-        return number, decider.learned()
+        """Return what was learned and the number of the last event, for a snapshot."""
+        self._in_snapshot = self.number
+        return self.number, self.decider.learned()
 
-    def _start(self) -> tuple[int, Decider]:
-        for number, learned in self._snapshots():
-            if number <= self.number:
+    def _use(self, snapshots: Iterable[tuple[int, Arrays]]) -> None:
+        """Start from the newest snapshot that knows the present description."""
+        assert self._decider is not None
+        for number, learned in snapshots:
+            if self.rounds.described <= number <= self.number:
+                self._decider = Decider(self._decider.evidence, learned)
                 self._in_snapshot = number
-                known = Rounds(event for event in self._waiting if event.number <= number)
-                return number, Decider.restored(known, learned)
-        created = Rounds(self._waiting[:1])
-        assert created.description is not None
-        return 1, Decider.start(created.description)
+                return
 
-    def _learn(self, decider: Decider, event: Event) -> Decider:
-        if event.kind == "told":
-            assert event.ask is not None
-            round = self.rounds.by_id[event.ask]
-            return decider.observed(round.values, round.context, self.description.outputs(event.body["metrics"]))
-        return decider
+    # -- Events. --
+
+    def _follow(self, event: Event) -> None:
+        if event.kind == "created":
+            self._decider = Decider.start(self.description)
+            return
+        decider = self._decider
+        assert decider is not None
+        if event.kind == "changed":
+            decider.changed(self.description)
+        elif event.kind == "observed":
+            row = self.rounds.observed[-1]
+            decider.observed(row.values, row.metrics, row.context)
+        elif event.ask is not None:
+            self._follow_ask(decider, event.ask, event)
+
+    def _follow_ask(self, decider: Decider, ask: int, event: Event) -> None:
+        if event.kind == "asked":
+            round = self.rounds.by_id[ask]
+            decider.asked(ask, round.values, round.context, round.kind)
+        elif event.kind == "told":
+            decider.told(ask, event.body["metrics"])
+        elif event.kind == "failed":
+            decider.failed(ask)
+        else:
+            decider.expired(ask)

@@ -153,7 +153,7 @@ class Tuner:
         with self._up_to_date() as replay:
             checked = checked_context(replay.description.context, context)
             self._expire(replay.rounds.overdue(time.time()))
-            replay.decider()  # learns before others have to wait
+            replay.learn()  # before others have to wait
             (event,) = self._store.write(self.name, lambda log: _append_decision(log, replay, checked))
             self._keep_snapshot(replay)
         return Suggestion.of(event, self.name)

@@ -1,0 +1,140 @@
+"""Memory of a tuner: what it has learned, and since which measurement.
+
+With forget="auto", each measurement is compared with what the earlier ones let expect. After a shift those before it
+are forgotten; models learned from them are used until there are enough new ones, since a function that jumps is
+mostly as smooth and as noisy as before.
+"""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from softbandit.backend import Floats
+from softbandit.tuner.beliefs import SYNC, Beliefs, Steps, learn_models, models_of, points, table_of
+from softbandit.tuner.description import Description
+from softbandit.tuner.drift import Watch
+from softbandit.tuner.evidence import Evidence
+
+LEARN_AGAIN = 16  # measurements after a shift, from which models are learned again
+
+Arrays = Mapping[str, Floats]
+
+
+class Regime(NamedTuple):
+    """What counts now."""
+
+    start: int  # the first measurement that does
+    seen: int  # measurements that were compared with what was expected
+    carried: Floats  # models from before `start`, one row per output; empty if nothing was forgotten
+    watch: Watch
+
+    @classmethod
+    def first(cls, outputs: int) -> "Regime":
+        return cls(0, 0, np.empty((0, 0)), Watch.begin(outputs))
+
+
+class Memory:
+    """Beliefs from evidence. They are computed when they are needed, and kept while they hold."""
+
+    def __init__(self, evidence: Evidence) -> None:
+        self.evidence = evidence
+        self.shifts: list[int] = []  # the measurements before which a shift was noticed
+        self._regime = Regime.first(self._outputs)
+        self._table: tuple[tuple[int, int], Floats] | None = None  # models, by (start, fitted)
+        self._beliefs: tuple[tuple[int, int], Beliefs] | None = None  # by (start, synced)
+
+    @property
+    def _outputs(self) -> int:
+        return 1 + len(self.evidence.description.limits)
+
+    @property
+    def regime(self) -> Regime:
+        """What counts after all measurements so far."""
+        if self.evidence.description.forget == "auto":
+            while self._regime.seen < len(self.evidence):
+                self._regime = self._watched(self._regime)
+        return self._regime
+
+    @property
+    def beliefs(self) -> Beliefs | None:
+        """The beliefs after all measurements so far; None while there are too few."""
+        return self._beliefs_at(self.regime, len(self.evidence))
+
+    def tail(self, beliefs: Beliefs, last: int | None = None) -> tuple[Floats, Floats]:
+        """Return the points (p, d) since the posteriors were built, and what was measured there (1 + m, p)."""
+        Y = self.evidence.Y[beliefs.synced : last]
+        inside = [model.units.inside(y) for model, y in zip(beliefs.models, Y.T, strict=True)]
+        return points(self.evidence, beliefs.synced, len(self.evidence) if last is None else last), np.array(inside)
+
+    def _watched(self, regime: Regime) -> Regime:
+        """Return the regime after comparing one more measurement."""
+        row = regime.seen
+        beliefs = self._beliefs_at(regime, row)
+        if beliefs is None:
+            return regime._replace(seen=row + 1)
+        P, Z = self.tail(beliefs, row + 1)
+        residuals = np.array([c.surprise(P, z) for c, z in zip(beliefs.without_candidates, Z, strict=True)])
+        watch = regime.watch.step(residuals, row)
+        if watch.shift is None:
+            return regime._replace(seen=row + 1, watch=watch)
+        self.shifts.append(watch.shift)
+        return Regime(watch.shift, row + 1, table_of(beliefs.models), Watch.begin(self._outputs))
+
+    def _beliefs_at(self, regime: Regime, count: int) -> Beliefs | None:
+        """Return the beliefs after `count` measurements."""
+        start, carried = regime.start, regime.carried
+        steps = Steps.of(count - start, self.evidence.description)
+        if len(carried) and steps.fitted < LEARN_AGAIN:
+            steps = Steps(0, 1 + SYNC * ((count - start - 1) // SYNC))
+        elif not steps.fitted:
+            return None
+        key = (start, start + steps.synced)
+        if self._beliefs is None or self._beliefs[0] != key:
+            models = models_of(self._table_at(regime, steps.fitted), self.evidence)
+            self._beliefs = key, Beliefs.of(models, self.evidence, *key)
+        return self._beliefs[1]
+
+    def _table_at(self, regime: Regime, fitted: int) -> Floats:
+        """Return the models learned from that many measurements; those from before a shift if there are none."""
+        if not fitted:
+            return regime.carried
+        key = (regime.start, regime.start + fitted)
+        if self._table is None or self._table[0] != key:
+            self._table = key, table_of(learn_models(self.evidence, *key))
+        return self._table[1]
+
+    # -- Changes and snapshots. --
+
+    def change(self, description: Description) -> None:
+        """Use another description: what counts stays the same, and is encoded and learned again."""
+        start = self.regime.start
+        since = self.evidence.times[start] if start else 0.0
+        self.evidence.changed(description)
+        start, seen = int(np.searchsorted(self.evidence.times, since)), len(self.evidence)
+        self._regime = Regime.first(self._outputs)._replace(start=start, seen=seen)
+        self._table = self._beliefs = None
+
+    def learned(self) -> dict[str, Floats]:
+        """Return what is expensive to learn, as small arrays."""
+        _ = self.beliefs  # what is due is learned first
+        (start, fitted), table = self._table or ((0, 0), np.empty((0, 0)))
+        regime = self._regime
+        return {
+            "models": table,
+            "learned_from": np.array([start, fitted]),
+            "regime": np.array([regime.start, regime.seen, regime.watch.rounds]),
+            "carried": regime.carried,
+            "level": regime.watch.level,
+            "since": regime.watch.since,
+            "shifts": np.array(self.shifts, dtype=np.int64),
+        }
+
+    def use(self, learned: Arrays) -> None:
+        """Start from what was learned from the same evidence, or from its beginning."""
+        start, fitted = learned["learned_from"].tolist()
+        self._table = ((start, fitted), np.asarray(learned["models"])) if fitted else None
+        first, seen, rounds = learned["regime"].tolist()
+        watch = Watch(np.asarray(learned["level"]), np.asarray(learned["since"]), rounds)
+        self._regime = Regime(first, seen, np.asarray(learned["carried"]), watch)
+        self.shifts = learned["shifts"].tolist()
