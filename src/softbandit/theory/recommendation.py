@@ -145,8 +145,8 @@ def recommend(beliefs: Beliefs, probability: float) -> Recommendation:
     quantile = ndtri(1 - (1 - p) / max(len(g), 1))
     return Recommendation(
         single=beliefs.mixture(single, p),
-        mixture=beliefs.mixture(_best_weights(f, g.T, beliefs.contexts), p),
-        cautious=beliefs.mixture(_best_weights(f, (g + quantile * sigma).T, beliefs.contexts), p),
+        mixture=beliefs.mixture(best_weights(f, g.T, beliefs.contexts), p),
+        cautious=beliefs.mixture(best_weights(f, (g + quantile * sigma).T, beliefs.contexts), p),
     )
 
 
@@ -181,7 +181,7 @@ def _chance(mean: Floats, std: Floats) -> Floats:
     return np.asarray(np.prod(ndtr(np.where(std > 0, -mean / np.where(std > 0, std, 1.0), known)), axis=0))
 
 
-def _best_weights(f: Floats, g: Floats, contexts: Ints | None) -> Floats:
+def best_weights(f: Floats, g: Floats, contexts: Ints | None) -> Floats:
     """Return the optimal mixture (n,); if none is feasible, the one of the least excess."""
     if not g.shape[1]:
         return _best_of_each(contexts, f)

@@ -13,22 +13,27 @@ ask and its context: any process that has followed the same events decides the s
 4. A round that may not explore, by `explore_share`, plays the configuration that `recommend` names.
 """
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from softbandit import errors
 from softbandit.backend import DrawCount, Floats, draw
 from softbandit.backend.random import POLICY
 from softbandit.domains import Values
+from softbandit.errors import ArgumentError
 from softbandit.policies.autopilot import far_from
 from softbandit.policies.outlook import acquisition
 from softbandit.tuner.beliefs import BASELINE_ROUNDS, Beliefs
 from softbandit.tuner.description import Description
+from softbandit.tuner.effects import Effect, varied
 from softbandit.tuner.evidence import Evidence
-from softbandit.tuner.forecast import Forecast, Forecaster
+from softbandit.tuner.forecast import SAFE, Forecast, Forecaster
 from softbandit.tuner.memory import Memory
+from softbandit.tuner.recommendation import Estimate, Recommendation, estimates, recommend
 
 
 @dataclass(frozen=True)
@@ -100,15 +105,73 @@ class Decider:
         i = self._argmax(beliefs, forecast, ask) if self._may_explore(ask) else forecast.best
         x, best = forecast.configurations[[i, forecast.best]]
         kind = "best" if (x == best).all() else "explore"
-        return Proposal(self.description.space.values(x), kind, self._in_words(forecast.means[:, i]))
+        return Proposal(self.description.space.values(x), kind, self._in_words(forecast.posterior.quantile(0.0)[:, i]))
 
     def expected(self, values: Values, context: Values | None = None) -> dict[str, float]:
         """Return what is expected of a configuration, in the user's units; nothing before anything is learned."""
         beliefs = self.memory.beliefs
         if beliefs is None:
             return {}
-        x = self.description.space.encode(values)
-        return self._in_words(self._forecaster.moments(beliefs, x[None], context)[0][:, 0])
+        X = self.description.space.encode(values)[None]
+        return self._in_words(self._forecaster.posterior(beliefs, X, context).quantile(0.0)[:, 0])
+
+    # -- What was learned. --
+
+    @property
+    def has_learned(self) -> bool:
+        return self.memory.beliefs is not None
+
+    def recommend(self, context: Values | None = None, probability: float = SAFE) -> Recommendation:
+        """Return the configuration to keep in a context, with intervals of that probability, and mixtures."""
+        forecast = self._forecast_now(context)
+        return recommend(self.description, forecast.configurations, forecast.posterior, probability)
+
+    def prices(self, context: Values | None = None) -> dict[str, float]:
+        """Return the price of each limit: reward per unit of what it is on."""
+        phi = self._forecast_now(context).outlook.phi.tolist()
+        return {limit.text: price for limit, price in zip(self.description.limits, phi, strict=True)}
+
+    def estimate(self, values: Mapping[str, Any], context: Values | None = None) -> list[Estimate]:
+        """Return the metric, then what each limit is on, at a configuration: intervals of probability 90%."""
+        return self._estimates(self.description.space.encode(values)[None], context)[0]
+
+    def gain_over_baseline(self, context: Values | None = None) -> Estimate | None:
+        """Return by how much the metric is better at the recommended configuration than at the baseline.
+
+        The two are taken as independent in the posterior, which makes the interval wider rather than narrower.
+        """
+        if self.description.baseline is None or not self.has_learned:
+            return None
+        best, base = self.recommend(context).metric, self.estimate(self.description.baseline, context)[0]
+        half = math.hypot(best.high - best.low, base.high - base.low) / 2
+        gain = self.description.sign * (best.value - base.value)
+        return Estimate(gain, gain - half, gain + half)
+
+    def effects(self, context: Values | None = None) -> list[Effect]:
+        """Return the effect of each parameter at the recommended configuration, with intervals of probability 90%."""
+        forecast, space = self._forecast_now(context), self.description.space
+        rows = varied(space, forecast.configurations[forecast.best])
+        return [
+            Effect(name, [space.values(x)[name] for x in X], np.array(self._estimates(X, context)).swapaxes(0, 1))
+            for name, X in rows.items()
+        ]
+
+    def _estimates(self, X: Floats, context: Values | None) -> list[list[Estimate]]:
+        """Return the estimates at each of the configurations (n, d)."""
+        posterior = self._forecaster.posterior(self._beliefs(), X, context)
+        return [estimates(self.description, posterior, SAFE, share) for share in np.eye(len(X))]
+
+    def _forecast_now(self, context: Values | None) -> Forecast:
+        return self._forecaster.forecast(self._beliefs(), context, np.random.default_rng(self.description.seed))
+
+    def _beliefs(self) -> Beliefs:
+        beliefs = self.memory.beliefs
+        if beliefs is None:
+            got = errors.Description(f"{len(self.evidence)}")
+            raise ArgumentError.of("recommend", "rounds to learn from", got, "Report the first rounds.")
+        return beliefs
+
+    # -- Parts of a decision. --
 
     def _argmax(self, beliefs: Beliefs, forecast: Forecast, ask: int) -> int:
         """Return the best candidate by the acquisition, with ties broken by the draw of the ask."""

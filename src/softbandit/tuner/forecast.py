@@ -13,16 +13,15 @@ from softbandit.policies.outlook import (
     Moments,
     Outlook,
     Standing,
-    in_user_units,
     limit_and_debt_prices,
     optimistic,
 )
-from softbandit.theory.recommendation import best_single
 from softbandit.tuner import candidates
 from softbandit.tuner.beliefs import Beliefs, half_life
 from softbandit.tuner.description import Description
 from softbandit.tuner.evidence import Evidence
 from softbandit.tuner.memory import Memory
+from softbandit.tuner.recommendation import Posterior
 
 SAFE = 0.9  # probability with which the best configuration meets the limits
 
@@ -36,13 +35,12 @@ class Forecast:
     configurations: Floats  # (n, d)
     outlook: Outlook
     standing: Standing
-    means: Floats  # (1 + m, n), in the user's units and without pending rounds
-    deviations: Floats  # (1 + m, n)
+    posterior: Posterior  # without pending rounds
 
     @cached_property
     def best(self) -> int:
-        """The configuration to keep: the largest mean reward of those that probably meet the limits."""
-        return int(best_single(self.means[0], self.means[1:], self.deviations[1:], SAFE).argmax())
+        """The configuration to keep: the largest reward of those that probably meet the limits."""
+        return int(self.posterior.best(SAFE).argmax())
 
 
 class Forecaster:
@@ -94,16 +92,13 @@ class Forecaster:
         prices, phi = limit_and_debt_prices(models, estimates, moments, standing, labels)
         f, g = estimates[0][:n], estimates[1][:, :n]
         outlook = Outlook(np.full(n, -1), X[:n], f, g, prices, phi, _first(moments, n))
-        means, deviations = zip(*in_user_units(models, _first(measured, n)), strict=True)
-        return Forecast(configurations, outlook, standing, np.array(means), np.array(deviations))
+        return Forecast(configurations, outlook, standing, Posterior(models, _first(measured, n)))
 
-    def moments(self, beliefs: Beliefs, configurations: Floats, context: Values | None) -> tuple[Floats, Floats]:
-        """Return mean and deviation of each output at configurations (n, d) without pending rounds, (1 + m, n) each."""
+    def posterior(self, beliefs: Beliefs, configurations: Floats, context: Values | None) -> Posterior:
+        """Return the posterior at any configurations (n, d), without pending rounds."""
         P, Z = self.memory.tail(beliefs)
         X = self._at_now(candidates.joined(configurations, self._context(context)))
-        pairs = [c.given(P, z) for c, z in zip(beliefs.at(X), Z, strict=True)]
-        means, deviations = zip(*in_user_units(beliefs.models, pairs), strict=True)
-        return np.array(means), np.array(deviations)
+        return Posterior(beliefs.models, [c.given(P, z) for c, z in zip(beliefs.at(X), Z, strict=True)])
 
     def _posteriors_at(self, beliefs: Beliefs, X: Floats) -> Posteriors:
         """Return the posteriors at the candidates; they are kept if these are the same in every round."""
