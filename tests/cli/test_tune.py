@@ -122,3 +122,20 @@ def test_pause_resume_and_export(run, tuner, tmp_path):
 def test_an_unknown_tuner_or_store_ends_with_a_message(run, tuner):
     assert "error:" in run("ask", "igest", code=1)
     assert "error:" in run("status", "ingest", "--store", "no-such-folder/x.db", code=1)
+
+
+def test_status_recommend_and_plot_after_some_rounds(run, tuner, tmp_path):
+    for _ in range(9):
+        with tuner.round() as round:
+            round.report(rows=round.values["clients"], ms=round.values["clients"])
+    said = run("status", "ingest")
+    assert "limit mean ms <= 12" in said
+    assert max(map(len, said.splitlines())) < 80
+    assert json.loads(run("status", "ingest", "--json"))["counts"]["told"] == 9
+    best = json.loads(run("recommend", "ingest", "--json"))
+    assert best["values"] == tuner.recommend().values
+    assert f"clients={best['values']['clients']}" in run("recommend", "ingest").splitlines()
+    assert 0 <= best["feasible"] <= 1
+    pytest.importorskip("matplotlib")
+    assert "Figure: " in run("plot", "ingest", "--out", tmp_path / "a.png")
+    assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")

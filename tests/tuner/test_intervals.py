@@ -36,10 +36,10 @@ def test_equal_numbers_have_an_interval_without_width():
 def test_too_few_numbers_have_no_interval():
     assert Interval.of([]) is Interval.of_share([]) is Interval.of_difference([1.0], []) is None
     assert Interval.of([3.0]) == (3.0, -math.inf, math.inf)
-    assert Interval.of([3.0]).show() == "3"
+    assert Interval.of([3.0]).show(str) == "3.0"
     assert Interval.of_difference([3.0], [1.0, 2.0]) == (1.5, -math.inf, math.inf)
 
 
 def test_an_interval_is_shown_in_the_units_of_its_reader():
-    assert Interval(11.912, 11.6, 12.2).show() == "11.91 [11.6, 12.2]"
+    assert Interval(11.912, 11.6, 12.2).show("{:.4g}".format) == "11.91 [11.6, 12.2]"
     assert Interval(0.01, 0.0, 0.05).show("{:.0%}".format) == "1% [0%, 5%]"

@@ -38,7 +38,7 @@ def test_a_window_is_part_of_the_limit():
 
 
 def test_numbers_are_shown_in_the_units_of_the_limit():
-    assert sb.Share("ms", above=50, at_most=0.01).show(0.00123456) == "0.1235%"
+    assert sb.Share("ms", above=50, at_most=0.01).show(0.00123456) == "0.12%"
     assert sb.Mean("ms", at_most=12).show(11.912345) == "11.91"
 
 

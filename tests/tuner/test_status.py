@@ -1,18 +1,14 @@
 import json
 import math
-from datetime import UTC, datetime
 
 import numpy as np
 import pytest
 
 import softbandit as sb
-from softbandit.tuner import Description
 from softbandit.tuner.intervals import Interval
-from softbandit.tuner.rounds import Round
-from softbandit.tuner.status import LimitStatus, Recommended, Status, count_rounds, mean_rewards
+from softbandit.tuner.status import LimitStatus, Recommended, Status
 
-TIME = datetime(2026, 1, 1, tzinfo=UTC)
-EXPECTED = {"rows": Interval(112.0, 108.0, 116.0)}
+EXPECTED = (Interval(112.0, 108.0, 116.0), Interval(12.0, 9.0, 15.0), [Interval(11.0, 9.5, 12.5)], 0.93)
 MEAN, SHARE = sb.Mean("ms", at_most=12), sb.Share("ms", above=50, at_most=0.1)
 
 
@@ -28,16 +24,10 @@ def status(**changes):
         "baseline": Interval(100.0, 98.0, 102.0),
         "gain": Interval(10.0, 4.0, 16.0),
         "limits": [LimitStatus(MEAN, 10, Interval(11.4, 11.0, 11.8), 3.25)],
-        "recommended": Recommended(
-            {"clients": 4, "rate": 0.123456}, None, {"rows": Interval(112.0, 108.0, 116.0)}, 0.9
-        ),
+        "recommended": Recommended({"clients": 4, "rate": 0.123456}, None, *EXPECTED),
         "notes": ["the noise of rows is large"],
     }
     return Status(**fields | changes)
-
-
-def told(id, n, rows):
-    return Round(id, {"n": n}, None, "best", {}, TIME, "told", {"rows": rows}, None, TIME)
 
 
 def test_a_status_reads_as_sentences():
@@ -47,7 +37,9 @@ def test_a_status_reads_as_sentences():
         "gain over the baseline +10 [+4, +16], +10.0%",
         "limit mean ms <= 12: 11.4 [11, 11.8], 95% used, held, price 3.25",
         "recommended: clients = 4, rate = 0.1235",
-        "  expected: rows 112 [108, 116]; all limits met with probability 0.9",
+        "  rows 112 [108, 116], gain +12 [+9, +15]",
+        "  mean ms 11 [9.5, 12.5]",
+        "  all limits met with probability 0.93",
         "pending rounds: 12, 13",
         "note: the noise of rows is large",
     ]
@@ -67,7 +59,7 @@ def test_a_tuner_without_rounds_has_a_short_status():
 def test_a_status_fits_80_columns_whatever_its_names():
     long = status(
         name="n" * 60,
-        recommended=Recommended({f"parameter_{i}": i for i in range(30)}, {"hour": 3.5}, {}, None),
+        recommended=Recommended({f"parameter_{i}": i for i in range(30)}, {"hour": 3.5}, *EXPECTED),
         pending=list(range(1, 300)),
         notes=["word " * 60],
         paused=True,
@@ -100,20 +92,7 @@ def test_the_verdict_on_a_limit_depends_on_the_mean_and_its_interval(costs, verd
 def test_a_share_is_shown_in_percent_with_wilsons_interval():
     # 1 of 20 is 5%; Wilson's interval at 95% is 0.9% to 23.6%
     limit = LimitStatus.of(SHARE, np.array([0.9] + [-0.1] * 19), None)
-    assert str(limit) == "5% [0.8881%, 23.61%], 50% used, held"
-
-
-def test_rewards_are_compared_with_rounds_at_the_baseline():
-    description = Description.of(space={"n": sb.Integer(1, 9)}, minimize="rows", baseline={"n": 4})
-    rounds = [told(1, 4, 10.0), told(2, 4, 12.0), told(3, 5, 8.0), told(4, 6, 10.0)]
-    failed = Round(5, {"n": 4}, None, "best", {}, TIME, "failed", None, "timeout", TIME)
-    reward, baseline, gain = mean_rewards(description, [*rounds, failed])
-    assert (reward.mean, baseline.mean) == (9.0, 11.0)
-    # It is minimised, so 2 less is a gain of 2; Welch: both variances are 2, with 2 degrees of freedom, t = 4.303.
-    np.testing.assert_allclose(gain, [2.0, 2 - 4.3026527 * math.sqrt(2), 2 + 4.3026527 * math.sqrt(2)])
-    assert count_rounds([*rounds, failed], 3) == {
-        "told": 4, "failed": 1, "expired": 0, "pending": 0, "observed besides": 3,
-    }  # fmt: skip
+    assert str(limit) == "5% [0.89%, 23.61%], 50% used, held"
 
 
 def test_json_has_every_number_and_none_for_ends_that_are_not_known():
@@ -130,4 +109,4 @@ def test_json_has_every_number_and_none_for_ends_that_are_not_known():
         }
     ]
     assert data["recommended"]["values"] == {"clients": 4, "rate": 0.123456}
-    assert data["recommended"]["expected"]["rows"]["high"] == 116.0
+    assert data["recommended"]["metric"] == {"mean": 112.0, "low": 108.0, "high": 116.0}

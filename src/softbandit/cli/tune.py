@@ -114,11 +114,12 @@ def recommend(name: Name, store: Store = DEFAULT_STORE, context: Context = None,
     """Print the values to keep, by what is known now."""
     with messages():
         tuner = Tuner.open(name, store)
-        recommended = tuner.recommend(_context(tuner, context))
+        best = tuner.recommend(_context(tuner, context))
         if as_json:
-            _print_json({"values": recommended.values})
+            expected = {"metric": best.metric._asdict(), "limits": [limit._asdict() for limit in best.limits]}
+            _print_json({"values": best.values, **expected, "feasible": best.feasible})
         else:
-            _print_assignments({}, recommended.values)
+            _print_assignments({}, best.values)
 
 
 @tune.command()

@@ -65,7 +65,7 @@ class Interval(NamedTuple):
         radius = _quantile(1 / shares) * math.sqrt(total)
         return cls(difference, difference - radius, difference + radius)
 
-    def show(self, text: Callable[[float], str] = "{:.4g}".format) -> str:
+    def show(self, text: Callable[[float], str]) -> str:
         """Return it as text, such as "11.9 [11.6, 12.2]"; just the mean if nothing is known about its error."""
         if not math.isfinite(self.high - self.low):
             return text(self.mean)

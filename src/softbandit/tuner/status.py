@@ -1,22 +1,19 @@
 """Where a tuner stands, in words and numbers: limits, reward against the baseline, and the recommended values.
 
-Intervals are plain 95% intervals of a mean over the rounds so far (`intervals.py`); what is expected of the recommended
-values comes from the model.
+Intervals of what was measured are plain 95% intervals of a mean over the rounds so far (`intervals.py`). Those of what
+is expected of the recommended values come from the model, and hold with its probability 90%.
 """
 
 import math
 import textwrap
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from softbandit.backend import Floats
 from softbandit.domains import Values
-from softbandit.tuner.description import Description
 from softbandit.tuner.intervals import Interval
-from softbandit.tuner.limits import Limit, Share
-from softbandit.tuner.rounds import Round
+from softbandit.tuner.limits import Limit, Share, short
 
 WIDTH = 79
 MOST_IDS = 8  # of pending rounds that are listed
@@ -55,7 +52,7 @@ class LimitStatus:
         if self.measured is None:
             return self.verdict
         used = [] if self.used is None else [f"{self.used:.0%} used"]
-        price = [] if self.price is None else [f"price {self.price:.3g}"]
+        price = [] if self.price is None else [f"price {short(self.price)}"]
         return ", ".join([self.measured.show(self.limit.show), *used, self.verdict, *price])
 
 
@@ -65,8 +62,10 @@ class Recommended:
 
     values: Values
     context: Values | None
-    expected: Mapping[str, Interval]  # of the metric and of what is limited
-    feasible: float | None  # the probability that all limits are met; None before anything was learned
+    metric: Interval
+    gain: Interval | None  # over the baseline; None without one
+    limits: Sequence[Interval]  # of what each limit is on
+    feasible: float  # the probability that all limits are met
 
 
 @dataclass(frozen=True)
@@ -99,7 +98,7 @@ class Status:
         for status in self.limits:
             yield from _wrapped(f"limit {status.limit.text}: {status}")
         if self.recommended is not None:
-            yield from _recommended_lines(self.recommended)
+            yield from self._recommended_lines(self.recommended)
         if self.pending:
             more = len(self.pending) - MOST_IDS
             listed = [*map(str, self.pending[:MOST_IDS]), *([f"and {more} more"] if more > 0 else [])]
@@ -108,12 +107,22 @@ class Status:
             yield from _wrapped(f"note: {note}")
 
     def _reward_lines(self) -> Iterator[str]:
-        parts = [f"{name} {interval.show()}" for name, interval in self._means() if interval is not None]
+        parts = [f"{name} {interval.show(short)}" for name, interval in self._means() if interval is not None]
         yield from _wrapped("; ".join(parts))
         if self.gain is not None:
             base = self.baseline.mean if self.baseline else 0.0
             relative = f", {self.gain.mean / abs(base):+.1%}" if base else ""
-            yield from _wrapped(f"gain over the baseline {self.gain.show('{:+.4g}'.format)}{relative}")
+            yield from _wrapped(f"gain over the baseline {self.gain.show(_signed)}{relative}")
+
+    def _recommended_lines(self, best: Recommended) -> Iterator[str]:
+        context = "" if best.context is None else f" if {_assignments(best.context)}"
+        yield from _wrapped(f"recommended{context}: {_assignments(best.values)}")
+        gain = "" if best.gain is None else f", gain {best.gain.show(_signed)}"
+        yield from _wrapped(f"  {self.metric} {best.metric.show(short)}{gain}")
+        for status, interval in zip(self.limits, best.limits, strict=True):
+            yield from _wrapped(f"  {status.limit.name} {interval.show(status.limit.show)}")
+        if self.limits:
+            yield f"  all limits met with probability {best.feasible:.2g}"
 
     def _means(self) -> Iterator[tuple[str, Interval | None]]:
         yield f"mean {self.metric}", self.reward
@@ -136,34 +145,13 @@ class Status:
         return plain
 
 
-def mean_rewards(description: Description, rounds: Sequence[Round]) -> tuple[Interval | None, ...]:
-    """Return the metric's mean over rounds with other values than the baseline and with these, and the gain."""
-    told = [(r.values, r.metrics[description.metric]) for r in rounds if r.metrics and description.metric in r.metrics]
-    played = [value for values, value in told if values != description.baseline]
-    base = [value for values, value in told if values == description.baseline]
-    gain = Interval.of_difference([description.sign * v for v in played], [description.sign * v for v in base])
-    return Interval.of(played), Interval.of(base), gain
-
-
-def count_rounds(rounds: Sequence[Round], observed: int) -> dict[str, int]:
-    """Return the number of rounds by status, and that of observations without an ask."""
-    counts = Counter(r.status for r in rounds)
-    names = {"told": "told", "failed": "failed", "expired": "expired", "asked": "pending"}
-    return {name: counts[status] for status, name in names.items()} | {"observed besides": observed}
-
-
-def _recommended_lines(recommended: Recommended) -> Iterator[str]:
-    context = "" if recommended.context is None else f" if {_assignments(recommended.context)}"
-    yield from _wrapped(f"recommended{context}: {_assignments(recommended.values)}")
-    if recommended.expected:
-        expected = "; ".join(f"{name} {interval.show()}" for name, interval in recommended.expected.items())
-        chance = "" if recommended.feasible is None else f"; all limits met with probability {recommended.feasible:.2g}"
-        yield from _wrapped(f"  expected: {expected}{chance}")
-
-
 def _assignments(values: Values) -> str:
-    shown = {name: f"{value:.4g}" if isinstance(value, float) else value for name, value in values.items()}
+    shown = {name: short(value) if isinstance(value, float) else value for name, value in values.items()}
     return ", ".join(f"{name} = {value}" for name, value in shown.items())
+
+
+def _signed(number: float) -> str:
+    return ("+" if number >= 0 else "") + short(number)
 
 
 def _wrapped(text: str) -> list[str]:
