@@ -13,6 +13,8 @@ MOST_STEPS = 100
 HIGHEST = 1e6  # price, in units of the reward's spread per spread of a cost: beyond it a limit cannot be met
 ENOUGH = 1e-9  # an improvement, in units of the reward's spread, that counts as none
 
+MANY = 512  # arms from which it pays to leave out those that no price makes best
+
 
 class Prices(NamedTuple):
     """The prices (m,) per unit of each cost, and whether some mixture meets the limits; if none does, phi = 0."""
@@ -33,6 +35,8 @@ def limit_prices(f: Floats, g: Floats, contexts: Ints | None = None) -> Prices:
         return Prices(np.zeros(0), True, np.zeros(0))
     scales = np.array([_spread(row) for row in (f, *g)])
     h = np.stack([f - f.mean(), *g]) / scales[:, None]  # a constant changes no price, but would cost digits
+    if m > 1 and contexts is None and len(f) > MANY:
+        h = h[:, _undominated(h)]
     phi, violation = (_one_price if m == 1 else _several_prices)(h, contexts)
     return Prices(phi * scales[0] / scales[1:], not violation.any(), violation * scales[1:])
 
@@ -41,6 +45,16 @@ def _spread(values: Floats) -> float:
     """Return the range of the values; if they differ by rounding alone, their size."""
     spread, size = float(np.ptp(values)), float(np.abs(values).max())
     return spread if spread > 1e-12 * size else size or 1.0
+
+
+def _undominated(h: Floats) -> Ints:
+    """Return the arms, by their rewards, of which no other has a reward as high and all costs as low."""
+    order = np.argsort(-h[0], kind="stable")
+    rest, kept = order, []
+    while len(rest):
+        kept.append(rest[0])
+        rest = rest[(h[1:, rest] < h[1:, rest[:1]]).any(axis=0)]
+    return np.array(kept)
 
 
 def _one_price(h: Floats, contexts: Ints | None) -> tuple[Floats, Floats]:

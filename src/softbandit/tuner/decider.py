@@ -27,6 +27,7 @@ from softbandit.domains import Values
 from softbandit.errors import ArgumentError
 from softbandit.policies.autopilot import far_from
 from softbandit.policies.outlook import acquisition
+from softbandit.tuner import notes
 from softbandit.tuner.beliefs import BASELINE_ROUNDS, Beliefs
 from softbandit.tuner.description import Description
 from softbandit.tuner.effects import Effect, varied
@@ -152,6 +153,13 @@ class Decider:
         gain = self.description.sign * (best.value - base.value)
         return Estimate(gain, gain - half, gain + half)
 
+    def notes(self, context: Values | None = None) -> list[str]:
+        """Return remarks that the user should read."""
+        remarks = [*notes.failures(self.evidence), *notes.shifts(self.evidence, self.memory.shifts)]
+        if self.has_learned and self.description.limits:
+            remarks += notes.infeasible(self.evidence, self._forecast_now(context))
+        return remarks
+
     def effects(self, context: Values | None = None) -> list[Effect]:
         """Return the effect of each parameter at the recommended configuration, with intervals of probability 90%."""
         forecast, space = self._forecast_now(context), self.description.space
@@ -167,6 +175,9 @@ class Decider:
         return [estimates(self.description, posterior, SAFE, share) for share in np.eye(len(X))]
 
     def _forecast_now(self, context: Values | None) -> Forecast:
+        """Return the forecast of a round in a context, which is by default the last one."""
+        if context is None and self.description.context is not None:
+            context = self.evidence.rows[-1].context
         return self._forecaster.forecast(self._beliefs(), context, np.random.default_rng(self.description.seed))
 
     def _beliefs(self) -> Beliefs:
