@@ -58,7 +58,7 @@ def test_a_status_has_the_numbers_of_the_history(tuner):
     assert status.pending == [21]
     at_baseline = [row.metrics["rows"] for row in told if row.values["n"] == 2 and row.values["rate"] == 0.5]
     assert status.baseline.mean == pytest.approx(np.mean(at_baseline))
-    assert status.notes == ["1 of 21 rounds failed; the last one: timeout"]
+    assert status.notes == ["The last failure was round 8: timeout"]
 
 
 def test_a_failed_round_counts_in_the_limits_as_the_worst_so_far(tuner):

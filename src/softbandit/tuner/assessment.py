@@ -31,7 +31,7 @@ def status_of(name: str, rounds: Rounds, decider: Decider) -> Status:
         gain=gain,
         limits=[LimitStatus.of(limit, counted, prices.get(limit.text)) for limit, counted in costs],
         recommended=recommended(decider, context) if learned else None,
-        notes=notes_of(listed, decider),
+        notes=[*decider.notes(context), *last_failure(listed)],
     )
 
 
@@ -43,13 +43,9 @@ def recommended(decider: Decider, context: Values | None) -> Recommended:
     return Recommended(best.values, context, Interval(*best.metric), over_baseline, limits, best.feasible)
 
 
-def notes_of(rounds: Sequence[Round], decider: Decider) -> list[str]:
-    """Return in words what was noticed: shifts of what is measured, and failures."""
-    shifts, failed = decider.memory.shifts, [r for r in rounds if r.status == "failed"]
-    notes = [f"what is measured has shifted {len(shifts)} times; data from before count no longer"] if shifts else []
-    if failed:
-        notes.append(f"{len(failed)} of {len(rounds)} rounds failed; the last one: {failed[-1].reason}")
-    return notes
+def last_failure(rounds: Sequence[Round]) -> list[str]:
+    failed = [r for r in rounds if r.status == "failed"]
+    return [f"The last failure was round {failed[-1].id}: {failed[-1].reason}"] if failed else []
 
 
 def mean_rewards(description: Description, rounds: Sequence[Round]) -> tuple[Interval | None, ...]:
