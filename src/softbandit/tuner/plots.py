@@ -71,7 +71,7 @@ def _draw_metric(axes: "Axes", rounds: Sequence[Round], description: Description
 
 
 def _draw_limit(axes: "Axes", rounds: Sequence[Round], limit: Limit) -> None:
-    """Draw what is limited, over the rounds that count up to each one, and the limit."""
+    """Draw what is limited, over the reports up to each round or its window, and the limit."""
     ids, values = _measured(rounds, limit.metric)
     measured = np.array([limit.measure(limit.cost(value)) for value in values.tolist()])
     axes.plot(ids, moving_average(measured, limit.window), color=COLOURS[1], lw=1.5)
