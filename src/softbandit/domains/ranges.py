@@ -18,6 +18,7 @@ LARGEST_WHOLE = 2**53  # whole numbers up to here are exact in float64
 LARGEST_LOG_WHOLE = 2**40  # the features of whole numbers up to here differ in float64
 MOST_STEPS = 2**30
 LEAST_STEP = 1e-11  # relative to the numbers themselves, of which float64 holds 15 digits
+FARTHEST = 1e3  # feature of a number outside the range
 OFF_STEP = 1e-3  # of a step: how far from a level a number may be
 
 
@@ -52,7 +53,10 @@ class _Range(Parameter):
         try:
             return self.encode(what, value)
         except ArgumentError:
-            return [self._feature(what, validation.number(what, value))]
+            u = self._feature(what, validation.number(what, value))
+        if not abs(u) <= FARTHEST:
+            raise ArgumentError.of(what, "a number near the range", value, "It says nothing about the range.")
+        return [u]
 
     def _feature(self, what: str, x: float) -> float:
         if self.logarithmic:
