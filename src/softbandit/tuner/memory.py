@@ -75,7 +75,8 @@ class Memory:
             return regime._replace(seen=row + 1)
         P, Z = self.tail(beliefs, row + 1)
         residuals = np.array([c.surprise(P, z) for c, z in zip(beliefs.without_candidates, Z, strict=True)])
-        watch = regime.watch.step(residuals, row)
+        is_new = not (self.evidence.X[regime.start : row] == self.evidence.X[row]).all(axis=1).any()
+        watch = regime.watch.step(residuals, is_new, row)
         if watch.shift is None:
             return regime._replace(seen=row + 1, watch=watch)
         self.shifts.append(watch.shift)
@@ -123,10 +124,11 @@ class Memory:
         return {
             "models": table,
             "learned_from": np.array([start, fitted]),
-            "regime": np.array([regime.start, regime.seen, regime.watch.rounds]),
+            "regime": np.array([regime.start, regime.seen, regime.watch.steps]),
             "carried": regime.carried,
             "level": regime.watch.level,
             "since": regime.watch.since,
+            "sizes": regime.watch.sizes,
             "shifts": np.array(self.shifts, dtype=np.int64),
         }
 
@@ -134,7 +136,7 @@ class Memory:
         """Start from what was learned from the same evidence, or from its beginning."""
         start, fitted = learned["learned_from"].tolist()
         self._table = ((start, fitted), np.asarray(learned["models"])) if fitted else None
-        first, seen, rounds = learned["regime"].tolist()
-        watch = Watch(np.asarray(learned["level"]), np.asarray(learned["since"]), rounds)
+        first, seen, steps = learned["regime"].tolist()
+        watch = Watch(*(np.asarray(learned[name]) for name in ("level", "since", "sizes")), steps)
         self._regime = Regime(first, seen, np.asarray(learned["carried"]), watch)
         self.shifts = learned["shifts"].tolist()
