@@ -97,6 +97,8 @@ def test_a_tuner_is_drawn_with_a_panel_for_each_limit_and_parameter(tuner, tmp_p
     from softbandit.tuner.plots import draw_tuner
 
     figure = draw_tuner("ingest", tuner._replay.rounds, tuner._replay.decider)
+    drawn = figure.axes[1].lines[0].get_ydata()
+    assert drawn[-1] == pytest.approx(tuner.status().limits[0].measured.mean)
     titles = [axes.get_title() for axes in figure.axes if axes.get_title()]
     assert titles == [
         "Metric: rows",
@@ -130,4 +132,4 @@ def test_with_contexts_the_status_is_for_the_context_of_the_last_round(tmp_path)
         with daily.round(context={"hour": float(hour)}) as round:
             round.report(ms=round.values["n"] + hour)
     assert daily.status().recommended.context == {"hour": 8.0}
-    assert "recommended if hour = 8: n = " in str(daily)
+    assert "recommended if hour=8: n=" in str(daily)
