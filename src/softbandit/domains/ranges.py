@@ -17,7 +17,9 @@ from softbandit.errors import ArgumentError, Description
 LARGEST_WHOLE = 2**53  # whole numbers up to here are exact in float64
 LARGEST_LOG_WHOLE = 2**40  # the features of whole numbers up to here differ in float64
 MOST_STEPS = 2**30
-OFF_STEP = 1e-6  # of a step: how far from a level a number may be
+LEAST_STEP = 1e-11  # relative to the numbers themselves, of which float64 holds 15 digits
+FARTHEST = 1e3  # feature of a number outside the range
+OFF_STEP = 1e-3  # of a step: how far from a level a number may be
 
 
 class _Range(Parameter):
@@ -51,7 +53,10 @@ class _Range(Parameter):
         try:
             return self.encode(what, value)
         except ArgumentError:
-            return [self._feature(what, validation.number(what, value))]
+            u = self._feature(what, validation.number(what, value))
+        if not abs(u) <= FARTHEST:
+            raise ArgumentError.of(what, "a number near the range", value, "It says nothing about the range.")
+        return [u]
 
     def _feature(self, what: str, x: float) -> float:
         if self.logarithmic:
@@ -114,10 +119,13 @@ class _RealRange(_Range):
             return
         step = validation.positive("step", self.step)
         steps = (self.high - self.low) / step
-        if not (0.5 < steps <= MOST_STEPS and abs(steps - round(steps)) <= OFF_STEP):
+        size = max(abs(self.low), abs(self.high))
+        divides = 0.5 < steps <= MOST_STEPS and abs(steps - round(steps)) <= OFF_STEP
+        if not divides or step < LEAST_STEP * size:
             got = Description(f"{step:g} from {self.low:g} to {self.high:g}")
-            nearest = self.low + step * max(1, min(round(steps), MOST_STEPS))
-            raise ArgumentError.of("step", "a step that divides high - low", got, f"For example high={nearest:.12g}.")
+            nearest = self.low + step * max(1, round(min(steps, MOST_STEPS)))
+            expected = f"a step that divides high - low into at most {MOST_STEPS} parts"
+            raise ArgumentError.of("step", expected, got, f"For example high={nearest:.12g}.")
         validation.store(self, step=step)
 
 

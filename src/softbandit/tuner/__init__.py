@@ -3,4 +3,4 @@
 from softbandit.tuner.description import Description
 from softbandit.tuner.limits import Excess, Limit, Mean, Share
 from softbandit.tuner.suggestion import Suggestion
-from softbandit.tuner.tuner import Tuner, tuners
+from softbandit.tuner.tuner import DEFAULT_STORE, Tuner, tuners

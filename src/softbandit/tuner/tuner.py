@@ -9,16 +9,22 @@ from typing import TYPE_CHECKING, Any
 
 from softbandit import validation
 from softbandit.domains import Values
+from softbandit.drawing import figure_path
 from softbandit.errors import ArgumentError, DecisionError, FeedbackError, SoftbanditError, StoreError
 from softbandit.tuner import feedback
+from softbandit.tuner.assessment import status_of
 from softbandit.tuner.description import Description
 from softbandit.tuner.events import Draft, Event
+from softbandit.tuner.history_table import frame
 from softbandit.tuner.live_round import LiveRound
 from softbandit.tuner.log_file import read_log, write_log
 from softbandit.tuner.observations import observation, rows_in
+from softbandit.tuner.plots import draw_tuner
+from softbandit.tuner.recommendation import Recommendation
 from softbandit.tuner.replay import Replay
 from softbandit.tuner.rounds import Round
 from softbandit.tuner.snapshots import snapshot, usable
+from softbandit.tuner.status import Status
 from softbandit.tuner.suggestion import Suggestion
 from softbandit.tuner.values import checked_context
 
@@ -140,6 +146,9 @@ class Tuner:
     def __reduce__(self) -> tuple[Any, ...]:
         return Tuner.open, (self.name, self._store.place)
 
+    def __str__(self) -> str:
+        return str(self.status())
+
     def __repr__(self) -> str:
         return f"Tuner({self.name!r}, store={self._store.name!r})"
 
@@ -204,10 +213,26 @@ class Tuner:
         with self._up_to_date() as replay:
             return list(replay.rounds.by_id.values())
 
-    def recommend(self, context: Mapping[str, Any] | None = None) -> Any:
+    def recommend(self, context: Mapping[str, Any] | None = None) -> Recommendation:
         """Return the values to use if nothing more were to be learned."""
         with self._up_to_date() as replay:
-            return replay.decider().recommend(checked_context(replay.description.context, context))
+            return replay.decider.recommend(checked_context(replay.description.context, context))
+
+    def status(self) -> Status:
+        """Return where the tuner stands: limits, reward against the baseline, and the recommended values."""
+        with self._up_to_date() as replay:
+            return status_of(self.name, replay.rounds, replay.decider)
+
+    def frame(self) -> Any:
+        """Return the history as a pandas data frame: one row per round, with its values, context and metrics."""
+        return frame(self.history())
+
+    def plot(self, path: str | PathLike[str]) -> None:
+        """Draw limits, reward, prices, and the effect of each parameter, into a .png, .pdf or .svg file."""
+        checked = figure_path(validation.path("path", path), "tuner.png")
+        with self._up_to_date() as replay:
+            figure = draw_tuner(self.name, replay.rounds, replay.decider)
+        figure.savefig(checked)
 
     # -- Changes. --
 
