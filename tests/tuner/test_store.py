@@ -104,9 +104,9 @@ def test_a_locked_file_is_an_error_after_a_while(file_store, monkeypatch):
     holder.close()
 
 
-def test_an_error_shows_no_password():
-    with pytest.raises(sb.StoreError) as caught, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(retries, "PATIENCE", 0.0)
+def test_an_error_shows_no_password(monkeypatch):
+    monkeypatch.setattr(retries, "PATIENCE", 0.0)
+    with pytest.raises(sb.StoreError) as caught:
         sb.tuners("postgresql://user:secret@127.0.0.1:1/database")
     assert "secret" not in str(caught.value)
 
