@@ -5,7 +5,7 @@ from decision_problems import FAMILY_OF
 from decision_report import BOUND
 from matplotlib.ticker import NullLocator
 
-from softbandit.experiments.figures import COLOURS, draw_band, finish, new_figure
+from softbandit.drawing import COLOURS, draw_band, finish, new_figure
 
 WORST = 32  # times the best: the end of the colour scale
 

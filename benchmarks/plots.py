@@ -4,7 +4,7 @@ import report
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
-from softbandit.experiments.figures import finish, new_figure
+from softbandit.drawing import finish, new_figure
 
 COLOURS = {"NumPy": "#0072b2", "JAX": "#d55e00"}  # Okabe & Ito, as in the other figures
 OTHERS = ("#009e73", "#cc79a7", "#e69f00")  # accelerators

@@ -33,6 +33,7 @@ from softbandit.errors import (
     OfflineError,
     SafeSeedError,
     SoftbanditError,
+    StoreError,
     UnknownNameError,
 )
 from softbandit.gp import Fit, Kernel, Linear, Matern, SquaredExponential, Tabular, fit
@@ -44,7 +45,7 @@ from softbandit.simulation.simulator import simulate
 from softbandit.simulation.sweeps import sweep
 from softbandit.simulation.trace import ComplaintWarning
 from softbandit.theory import randomized_optimum, suggest_settings
-from softbandit.tuner.limits import Excess, Mean, Share
+from softbandit.tuner import Excess, Mean, Share, Suggestion, Tuner, tuners
 
 __version__ = "0.1.0"
 
@@ -101,9 +102,12 @@ __all__ = [
     "SoftbanditError",
     "Space",
     "SquaredExponential",
+    "StoreError",
+    "Suggestion",
     "Tabular",
     "Thompson",
     "TruncatedGaussian",
+    "Tuner",
     "UniformDiscrete",
     "UnknownNameError",
     "__version__",
@@ -118,6 +122,7 @@ __all__ = [
     "suggest_settings",
     "sweep",
     "theory",
+    "tuners",
 ]
 
 

@@ -11,6 +11,7 @@ SoftbanditError
 │   └── DataError
 │       └── FetchError
 │           └── ChecksumError, DiskFullError, MovedError, OfflineError
+├── StoreError (OSError)
 └── MissingExtraError (ImportError)
 """
 
@@ -100,6 +101,10 @@ class MovedError(FetchError):
 
 class OfflineError(FetchError):
     """The file's server cannot be reached, or the connection broke."""
+
+
+class StoreError(SoftbanditError, OSError):
+    """A tuner's store that cannot be reached, read or written, or that has no such tuner."""
 
 
 class DeviceError(SoftbanditError, RuntimeError):

@@ -289,7 +289,7 @@ def test_recommendations_are_in_the_users_units():
         proposal = events.decider.decide(id)
         events.happen("asked", id, proposal.values, None, proposal.kind)
         x, y = proposal.values["x"], proposal.values["y"]
-        events.happen("told", id, {"loss": 100 + x, "gain": 2.0 * x + 3.0 * y})
+        events.happen("told", id, {"loss": 100.0 + x, "gain": 2.0 * x + 3.0 * y})
     found = events.decider.recommend()
     assert found.metric.low <= found.metric.value <= found.metric.high
     assert found.metric.value == pytest.approx(100 + found.values["x"], abs=2)

@@ -140,24 +140,6 @@ def test_a_change_keeps_what_it_does_not_name_and_is_checked():
         FULL.changed(space={**SPACE, "codec": sb.Categorical(["lz4", "none"])})
 
 
-def test_values_and_contexts_are_returned_in_a_form_that_json_can_hold():
-    values = FULL.check_values({"codec": "lz4", "clients": np.int64(3)})
-    assert json.dumps(values) == '{"clients": 3, "codec": "lz4"}'
-    assert FULL.check_context({"hour": np.float32(6.5), "load": 0.5}) == {"hour": 6.5, "load": 0.5}
-    layered = described(space={"k": sb.Categorical([(64, 64), (32,)])})
-    assert layered.check_values({"k": [64, 64]}) == {"k": (64, 64)}
-
-
-def test_a_context_is_given_if_and_only_if_the_tuner_has_one():
-    with pytest.raises(sb.ArgumentError, match="context: expected the round's context, got None.*hour, load"):
-        FULL.check_context(None)
-    with pytest.raises(sb.ArgumentError, match="context: expected none"):
-        described().check_context({"hour": 3})
-    assert described().check_context(None) is None
-    with pytest.raises(sb.ArgumentError, match="context: load: expected a number from 0 to 1"):
-        FULL.check_context({"hour": 3, "load": 2})
-
-
 def test_metrics_without_a_role_are_kept():
     metrics = described().check_metrics({"ms": np.float32(2), "host": "a", "rows": 3, "ok": True, "p99": 7})
     assert json.dumps(metrics) == '{"rows": 3.0, "ms": 2.0, "host": "a", "ok": true, "p99": 7.0}'

@@ -10,6 +10,7 @@ from softbandit.cli.data_files import data
 from softbandit.cli.demonstration import demo
 from softbandit.cli.experiments import reproduce, run
 from softbandit.cli.shared import console
+from softbandit.cli.tuning import tune
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 
@@ -37,3 +38,4 @@ def policies() -> None:
 for command in (demo, run, reproduce):
     app.command()(command)
 app.add_typer(data, name="data")
+app.add_typer(tune, name="tune")

@@ -10,8 +10,9 @@ import typer
 
 from softbandit import problems, validation
 from softbandit.cli.shared import console, messages, print_table, progress_bar
+from softbandit.drawing import figure_path
 from softbandit.experiments.build import build_policy
-from softbandit.experiments.figures import figure_path, overview
+from softbandit.experiments.figures import overview
 from softbandit.simulation.scores import score
 from softbandit.simulation.simulator import simulate
 from softbandit.simulation.trace import Trace

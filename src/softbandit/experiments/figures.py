@@ -1,13 +1,12 @@
-"""Drawing that all figures share, and the overview of `softbandit demo`. Nothing here touches a display."""
+"""The overview that `softbandit demo` draws."""
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from softbandit.backend import Floats
-from softbandit.errors import ArgumentError, needs_extra
+from softbandit.drawing import COLOURS, draw_band, finish, new_figure
 from softbandit.problems import Problem
 from softbandit.simulation.scores import score
 from softbandit.simulation.trace import Trace
@@ -17,9 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")  # Okabe & Ito: safe for the colour-blind
 POINTS = 400  # per line: more cannot be distinguished
-FORMATS = (".png", ".pdf", ".svg")
 
 
 def overview(problem: Problem, traces: Mapping[str, Trace], note: str) -> "Figure":
@@ -63,38 +60,3 @@ def _draw_deviation(axes: "Axes", curves: Floats, label: str, colour: str) -> No
     pick = np.union1d(pick, np.linspace(0, rounds - 1, min(POINTS, rounds)).astype(int))
     mean, std = curves.mean(axis=0)[pick], curves.std(axis=0)[pick]
     draw_band(axes, pick + 1, np.stack([mean, mean - std, mean + std]), label, colour)
-
-
-def draw_band(axes: "Axes", x: Floats, band: Floats, label: str, colour: str, line: str = "-") -> None:
-    """Draw a line and the area around it: band holds its height, the lower edge and the upper edge (3, points)."""
-    axes.plot(x, band[0], color=colour, ls=line, label=label, lw=1.5)
-    axes.fill_between(x, band[1], band[2], color=colour, alpha=0.18, lw=0)
-
-
-def finish(axes: "Axes", title: str, xlabel: str, ylabel: str) -> None:
-    """Write the title and the labels, and remove the box."""
-    axes.set_title(title, size=10)
-    axes.set_xlabel(xlabel)
-    axes.set_ylabel(ylabel)
-    axes.spines[["top", "right"]].set_visible(False)
-
-
-def figure_path(path: Path, name: str) -> Path:
-    """Return the file for a figure: `path`, or `name` in it if it is a folder. Checks what saving needs."""
-    _matplotlib()
-    if path.is_dir():
-        return path / name
-    if path.suffix.lower() not in FORMATS:
-        raise ArgumentError.of("figure", f"a name ending in {', '.join(FORMATS)}", str(path), "Rename it.")
-    return path
-
-
-def new_figure(width: float, height: float) -> "Figure":
-    """Return an empty figure; sizes are in inches."""
-    return _matplotlib()(figsize=(width, height), dpi=150)
-
-
-def _matplotlib() -> type["Figure"]:
-    with needs_extra("matplotlib", "plot"):
-        from matplotlib.figure import Figure
-    return Figure

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from softbandit.backend import Floats
-from softbandit.experiments.figures import COLOURS, draw_band, finish, new_figure
+from softbandit.drawing import COLOURS, draw_band, finish, new_figure
 from softbandit.experiments.runner import Outcome
 from softbandit.experiments.spec import FigureSpec, read_figure
 from softbandit.experiments.statistics import curves, exponent, interval, intervals, readable, units

@@ -6,7 +6,7 @@ import numpy as np
 
 from softbandit.agent import Agent
 from softbandit.backend import Floats
-from softbandit.experiments.figures import COLOURS, draw_band, finish, new_figure
+from softbandit.drawing import COLOURS, draw_band, finish, new_figure
 from softbandit.theory import certify_run
 
 if TYPE_CHECKING:

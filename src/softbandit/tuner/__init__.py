@@ -1,4 +1,6 @@
-"""Live tuning in the user's own words: metrics, limits in their units, and an append-only log of what happened."""
+"""Live tuning in the user's own words: metrics, limits in their units, and a durable log shared by many processes."""
 
 from softbandit.tuner.description import Description
 from softbandit.tuner.limits import Excess, Limit, Mean, Share
+from softbandit.tuner.suggestion import Suggestion
+from softbandit.tuner.tuner import DEFAULT_STORE, Tuner, tuners

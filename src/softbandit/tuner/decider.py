@@ -43,7 +43,7 @@ class Proposal:
 
     values: Values
     kind: str  # "baseline", "first rounds", "explore" or "best"
-    expected: dict[str, float]  # of the metric and of each limit, in their own units; empty before anything is learned
+    expected: dict[str, float]  # the metric, what each limit is on, and its price; empty before anything is learned
 
 
 class Decider:
@@ -106,7 +106,9 @@ class Decider:
         i = self._argmax(beliefs, forecast, ask) if self._may_explore(ask) else forecast.best
         x, best = forecast.configurations[[i, forecast.best]]
         kind = "best" if (x == best).all() else "explore"
-        return Proposal(self.description.space.values(x), kind, self._in_words(forecast.posterior.quantile(0.0)[:, i]))
+        expected = self._in_words(forecast.posterior.quantile(0.0)[:, i])
+        prices = {f"price of {limit}": price for limit, price in self._prices(forecast).items()}
+        return Proposal(self.description.space.values(x), kind, expected | prices)
 
     def expected(self, values: Values, context: Values | None = None) -> dict[str, float]:
         """Return what is expected of a configuration, in the user's units; nothing before anything is learned."""
@@ -129,7 +131,10 @@ class Decider:
 
     def prices(self, context: Values | None = None) -> dict[str, float]:
         """Return the price of each limit: reward per unit of what it is on."""
-        phi = self._forecast_now(context).outlook.phi.tolist()
+        return self._prices(self._forecast_now(context))
+
+    def _prices(self, forecast: Forecast) -> dict[str, float]:
+        phi = forecast.outlook.phi.tolist()
         return {limit.text: price for limit, price in zip(self.description.limits, phi, strict=True)}
 
     def estimate(self, values: Mapping[str, Any], context: Values | None = None) -> list[Estimate]:

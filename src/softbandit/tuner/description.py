@@ -1,6 +1,6 @@
 """Description of what is tuned: parameters, the metric, limits and settings, checked, and as JSON for a store."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, Self
 
@@ -20,7 +20,7 @@ NONE = errors.Description("none")
 
 @dataclass(frozen=True, eq=False)
 class Description:
-    """Everything about a tuner that its user chose. Two are equal if nothing `differences` names sets them apart.
+    """Everything about a tuner that its user chose. Two are equal if `differences` finds none.
 
     Parameters
     ----------
@@ -51,14 +51,14 @@ class Description:
     space: Space
     metric: str
     maximize: bool = True
-    limits: Sequence[Limit] = ()
-    baseline: Mapping[str, object] | None = None
+    limits: tuple[Limit, ...] = ()
+    baseline: Values | None = None
     context: Space | None = None
     rounds: int | None = None
     forget: int | str | None = None
     explore_share: float | None = None
     deadline: float | None = None
-    noise: Mapping[str, float] | None = None
+    noise: dict[str, float] | None = None
     seed: int = 0
 
     @classmethod
@@ -76,7 +76,7 @@ class Description:
         validation.store(self, maximize=validation.flag("maximize", self.maximize), limits=checks.limits(self.limits))
         self._check_names()
         if self.baseline is not None:
-            validation.store(self, baseline=self.check_values(self.baseline, "baseline"))
+            validation.store(self, baseline=checks.values("baseline", space, self.baseline))
         validation.store(
             self,
             rounds=checks.optional(checks.rounds, "rounds", self.rounds),
@@ -144,25 +144,6 @@ class Description:
         noise = self.noise or {}
         limits = (noise.get(limit.metric) if limit.is_linear else None for limit in self.limits)
         return (noise.get(self.metric), *limits)
-
-    # -- Values. --
-
-    def check_values(self, values: Mapping[str, object], what: str = "values") -> Values:
-        """Return a configuration in a form that JSON can hold, or raise an error about `what`."""
-        return checks.values(what, self.space, values)
-
-    def check_context(self, context: Mapping[str, object] | None) -> Values | None:
-        """Return the context of a round in a form that JSON can hold."""
-        if self.context is None:
-            if context is not None:
-                remedy = "Leave it out, or describe it with Tuner(context=...)."
-                raise ArgumentError.of("context", "none, since the tuner has none", context, remedy)
-            return None
-        if context is None:
-            names = ", ".join(name for name, _ in self.context.parameters)
-            remedy = f"Pass ask(context={{...}}) with {names}."
-            raise ArgumentError.of("context", "the round's context", None, remedy)
-        return checks.values("context", self.context, context)
 
     # -- Other forms. --
 

@@ -1,16 +1,16 @@
 """Checks of the parts of a description: each returns the part in one standard form, or raises an error about it."""
 
 import json
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from softbandit import errors, validation
 from softbandit.domains import Space, Values
-from softbandit.errors import ArgumentError, FeedbackError, UnknownNameError
+from softbandit.errors import ArgumentError, FeedbackError
 from softbandit.policies.base import MOST_CONSTRAINTS
 from softbandit.tuner.limits import LARGEST, Limit
+from softbandit.tuner.values import checked_values
 
 MOST_ROUNDS = 2**53
 
@@ -82,11 +82,9 @@ def remark(name: str, value: object) -> Any:
     return validation.number(name, value, FeedbackError)
 
 
-def values(what: str, space: Space, values: Mapping[str, object]) -> Values:
+def values(what: str, space: Space, given: object) -> Values:
+    """Return a configuration in Python's own types."""
     try:
-        space.encode(values)
-    except UnknownNameError as error:
-        raise UnknownNameError(f"{what}: {error}") from None
+        return checked_values(space, given)
     except ArgumentError as error:
-        raise ArgumentError(f"{what}: {error}".replace("values: values:", "values:")) from None
-    return {name: validation.plain(name, values[name]) for name, _ in space.parameters}
+        raise type(error)(f"{what}: {error}") from None

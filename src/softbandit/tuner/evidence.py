@@ -96,7 +96,9 @@ class Evidence:
         self.since = [before.get(limit, self._costs.rows) for limit in description.limits]
 
     def _encode(self, row: Row) -> None:
-        if row.metrics is not None:
+        if row.metrics is not None and not self._is_complete(row.metrics):
+            self._count(row, self._known_costs(row.metrics))
+        elif row.metrics is not None:
             y = self.description.outputs(row.metrics)
             self._worst = y if self._worst is None else worse(self._worst, y)
             failed, self._unvalued = self._unvalued, []
@@ -112,9 +114,21 @@ class Evidence:
         x = self.point(row.values, row.context)
         if x is not None:
             self._data.append(np.concatenate([[self.time], x, y]))
+        self._count(row, y[1:])
+
+    def _count(self, row: Row, costs: Floats) -> None:
         if row.counts:
-            self._costs.append(y[1:])
+            self._costs.append(costs)
         self.time += 1
+
+    def _is_complete(self, metrics: Mapping[str, Any]) -> bool:
+        """Return whether a row has a number for each metric: one from before a change may lack some."""
+        return all(isinstance(metrics.get(name), float) for name in self.description.metrics)
+
+    def _known_costs(self, metrics: Mapping[str, Any]) -> Floats:
+        """Return the cost of each limit, (m,); zero where it was not measured, which was before the limit counted."""
+        values = [(limit, metrics.get(limit.metric)) for limit in self.description.limits]
+        return np.array([limit.cost(value) if isinstance(value, float) else 0.0 for limit, value in values])
 
     # -- Arrays. --
 
@@ -153,12 +167,15 @@ class Evidence:
         """The number of rounds that count in the limits: those measured, and those pending."""
         return self._costs.rows + len(self.pending)
 
+    def costs_by_limit(self) -> list[Floats]:
+        """Return the costs of each limit in the rounds since it counts."""
+        costs = self._costs.buffer[: self._costs.rows]
+        return [costs[first:, i] for i, first in enumerate(self.since)]
+
     def debts(self) -> Floats:
         """Return the total of each cost over the rounds that count for its limit, (m,)."""
-        costs = self._costs.buffer[: self._costs.rows]
-        counted = (costs[first:, i] for i, first in enumerate(self.since))
         windows = [limit.window or 0 for limit in self.description.limits]  # the last 0 are all of them
-        return np.array([float(c[-window:].sum()) for c, window in zip(counted, windows, strict=True)])
+        return np.array([float(c[-window:].sum()) for c, window in zip(self.costs_by_limit(), windows, strict=True)])
 
 
 def worse(a: Floats, b: Floats) -> Floats:

@@ -72,15 +72,19 @@ class Limit(ABC):
         """Return what a mean cost means in the limit's own units: a mean, a share or an excess."""
         return self.bound + self.sign * mean_cost
 
-    def show(self, measured: float, digits: int = 4) -> str:
-        """Return such a number as text."""
-        return f"{measured:.{digits}g}"
+    def show(self, measured: float) -> str:
+        """Return such a number, or an end of its interval, as text."""
+        return short(measured)
 
     @property
     def text(self) -> str:
         """The limit in words, such as "mean latency_ms <= 12"."""
         window = "" if self.window is None else f", last {self.window} rounds"
-        return f"{self.name} {'<=' if self.sign > 0 else '>='} {self.show(self.bound, 12)}{window}"
+        return f"{self.name} {'<=' if self.sign > 0 else '>='} {self._bound_text}{window}"
+
+    @property
+    def _bound_text(self) -> str:
+        return f"{self.bound:.12g}"
 
 
 @dataclass(frozen=True)
@@ -154,8 +158,12 @@ class Share(Limit):
         violated = value > self.above if self.above is not None else value < _given(self.below)
         return float(violated) - self.at_most
 
-    def show(self, measured: float, digits: int = 4) -> str:
-        return f"{100 * measured:.{digits}g}%"
+    def show(self, measured: float) -> str:
+        return f"{round(100 * min(max(measured, 0.0), 1.0), 2):g}%"
+
+    @property
+    def _bound_text(self) -> str:
+        return f"{100 * self.at_most:.12g}%"
 
 
 @dataclass(frozen=True)
@@ -184,6 +192,18 @@ class Excess(Limit):
 
     def cost(self, value: float) -> float:
         return max(value - self.above, 0.0) - self.at_most
+
+    def show(self, measured: float) -> str:
+        return short(max(measured, 0.0))
+
+
+def short(number: float) -> str:
+    """Return a number as text, to four digits and without an exponent if it is of a usual size.
+
+    >>> short(17466.9), short(0.000012345)
+    ('17470', '1.234e-05')
+    """
+    return f"{float(f'{number:.4g}'):.12g}"
 
 
 def metric_name(what: str, value: object) -> str:

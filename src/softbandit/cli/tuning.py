@@ -1,0 +1,186 @@
+"""`softbandit tune`: live tuning from shell scripts and cron. Values are printed as NAME=VALUE lines, or as JSON."""
+
+import json
+import re
+import shlex
+from collections.abc import Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from softbandit.cli.shared import messages
+from softbandit.domains import Values
+from softbandit.errors import ArgumentError, Description
+from softbandit.tuner import DEFAULT_STORE, Tuner, from_text, history_table
+
+tune = typer.Typer(no_args_is_help=True, add_completion=False)
+
+Name = Annotated[str, typer.Argument(help="The name of the tuner.")]
+Store = Annotated[
+    str, typer.Option(envvar="SOFTBANDIT_STORE", help="A SQLite file, or the URL of a PostgreSQL database.")
+]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Texts = list[str] | None
+NOT_IN_NAMES = r"\W"
+Context = Annotated[Texts, typer.Option(help="NAME=VALUE of the round's context; may be repeated.")]
+
+
+@tune.callback()
+def about() -> None:
+    """Tune a live system: ask for values, try them, tell what was measured."""
+
+
+@tune.command()
+def init(
+    name: Name,
+    store: Store = DEFAULT_STORE,
+    file: Annotated[Path | None, typer.Option(help="A TOML file with the settings; options add to it.")] = None,
+    parameter: Annotated[Texts, typer.Option(help="Such as 'clients=Integer(1, 16)'; may be repeated.")] = None,
+    context: Annotated[Texts, typer.Option(help="Such as 'hour=Cyclic(24)'; may be repeated.")] = None,
+    maximize: Annotated[str | None, typer.Option(help="The metric to maximise,")] = None,
+    minimize: Annotated[str | None, typer.Option(help="or the one to minimise.")] = None,
+    limit: Annotated[Texts, typer.Option(help="Such as 'Mean(\"ms\", at_most=12)'; may be repeated.")] = None,
+    baseline: Annotated[Texts, typer.Option(help="NAME=VALUE of a known-good configuration.")] = None,
+    noise: Annotated[Texts, typer.Option(help="METRIC=NUMBER where the noise is known.")] = None,
+    setting: Annotated[
+        Texts, typer.Option(help="NAME=VALUE: rounds, forget, explore_share, deadline or seed; may be repeated.")
+    ] = None,
+) -> None:
+    """Create a tuner. If the store has it already, check that its settings are the same."""
+    with messages():
+        plain = {} if file is None else from_text.read_settings(file)
+        tables = {"space": parameter, "context": context, "baseline": baseline, "noise": noise}
+        for part, texts in tables.items():
+            if texts:
+                plain[part] = {**plain.get(part, {}), **from_text.pairs_from(part, texts)}
+        plain |= _values(_pairs("setting", setting))
+        plain |= {key: metric for key, metric in {"maximize": maximize, "minimize": minimize}.items() if metric}
+        plain["limits"] = [*plain.get("limits", []), *(limit or [])]
+        plain["noise"] = _values(plain.get("noise", {}))
+        Tuner(name, store=store, **from_text.settings_from(plain))
+        typer.echo(f"{name} is in {store}.")
+
+
+@tune.command()
+def ask(name: Name, store: Store = DEFAULT_STORE, context: Context = None, as_json: Json = False) -> None:
+    """Print the id of the next round and the values to try, such as id=7 and clients=4; for a shell: eval "$(...)"."""
+    with messages():
+        tuner = Tuner.open(name, store)
+        suggestion = tuner.ask(_context(tuner, context))
+        if as_json:
+            _print_json({"id": suggestion.id, "kind": suggestion.kind, "values": suggestion.values})
+        else:
+            _print_assignments({"id": suggestion.id}, suggestion.values)
+
+
+@tune.command()
+def tell(
+    name: Name,
+    id: Annotated[int, typer.Argument(help="The id of the round.")],
+    metrics: Annotated[Texts, typer.Argument(help="METRIC=NUMBER, such as rows_per_s=41200.")] = None,
+    failed: Annotated[str | None, typer.Option(help="Why the round failed, in place of metrics.")] = None,
+    store: Store = DEFAULT_STORE,
+) -> None:
+    """Tell what was measured in a round, or that it failed. It is on disk when the command ends."""
+    with messages():
+        given = {"failed": failed, **_values(_pairs("metrics", metrics))}
+        Tuner.open(name, store).tell(id, **given)
+
+
+@tune.command()
+def status(name: Name, store: Store = DEFAULT_STORE, as_json: Json = False) -> None:
+    """Print limits and how far they are used, the reward against the baseline, and the recommended values."""
+    with messages():
+        now = Tuner.open(name, store).status()
+        _print_json(now.to_json()) if as_json else typer.echo(str(now))
+
+
+@tune.command()
+def history(name: Name, store: Store = DEFAULT_STORE, as_json: Json = False) -> None:
+    """Print all rounds as CSV, or as one JSON object per line."""
+    with messages():
+        rounds = Tuner.open(name, store).history()
+        if not as_json:
+            typer.echo(history_table.csv_text(rounds), nl=False)
+            return
+        for row in history_table.rows_of(rounds):
+            _print_json(row)
+
+
+@tune.command()
+def recommend(name: Name, store: Store = DEFAULT_STORE, context: Context = None, as_json: Json = False) -> None:
+    """Print the values to keep, by what is known now."""
+    with messages():
+        tuner = Tuner.open(name, store)
+        best = tuner.recommend(_context(tuner, context))
+        if as_json:
+            expected = {"metric": best.metric._asdict(), "limits": [limit._asdict() for limit in best.limits]}
+            _print_json({"values": best.values, **expected, "feasible": best.feasible})
+        else:
+            _print_assignments({}, best.values)
+
+
+@tune.command()
+def pause(name: Name, store: Store = DEFAULT_STORE) -> None:
+    """Suggest the baseline, or the best known values without one, until `resume`."""
+    with messages():
+        Tuner.open(name, store).pause()
+
+
+@tune.command()
+def resume(name: Name, store: Store = DEFAULT_STORE) -> None:
+    """Tune again after `pause`."""
+    with messages():
+        Tuner.open(name, store).resume()
+
+
+@tune.command()
+def export(
+    name: Name, file: Annotated[Path, typer.Argument(help="The file to write.")], store: Store = DEFAULT_STORE
+) -> None:
+    """Write the whole log as JSON lines."""
+    with messages():
+        Tuner.open(name, store).export(file)
+        typer.echo(f"Log: {file}")
+
+
+@tune.command()
+def plot(
+    name: Name,
+    out: Annotated[Path | None, typer.Option(help="A .png, .pdf or .svg file; NAME.png by default.")] = None,
+    store: Store = DEFAULT_STORE,
+) -> None:
+    """Draw budget used, reward, price, and the effect of each parameter at the recommended values."""
+    with messages():
+        path = out or Path(f"{re.sub(NOT_IN_NAMES, '_', name)}.png")
+        Tuner.open(name, store).plot(path)
+        typer.echo(f"Figure: {path}")
+
+
+def _pairs(what: str, texts: Texts) -> dict[str, str]:
+    return from_text.pairs_from(what, texts or [])
+
+
+def _values(texts: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: from_text.json_or_text(text) if isinstance(text, str) else text for key, text in texts.items()}
+
+
+def _context(tuner: Tuner, texts: Texts) -> Values | None:
+    given, space = _pairs("context", texts), tuner.description.context
+    return from_text.values_from(space, given) if space is not None else given or None
+
+
+def _print_assignments(first: Mapping[str, Any], values: Mapping[str, Any]) -> None:
+    """Print lines that a shell can evaluate: names with underscores in place of other characters, values quoted."""
+    names = [re.sub(NOT_IN_NAMES, "_", name, flags=re.ASCII) for name in [*first, *values]]
+    if len(set(names)) < len(names) or any(name[:1].isdigit() for name in names):
+        got = Description(", ".join(names))
+        raise ArgumentError.of("parameters", "different names that a shell accepts", got, "Use --json.")
+    for name, value in zip(names, [*first.values(), *values.values()], strict=True):
+        typer.echo(f"{name}={shlex.quote(value if isinstance(value, str) else json.dumps(value))}")
+
+
+def _print_json(value: Mapping[str, Any]) -> None:
+    typer.echo(json.dumps(value, default=datetime.isoformat))

@@ -1,0 +1,82 @@
+"""Connections to a store: a SQLite file, or a PostgreSQL database.
+
+SQLite: a write-ahead log, synced to disk at each commit; a transaction that writes takes the file's lock at its start.
+PostgreSQL: nobody waits for ever, neither for a host that has vanished nor for a lock of one that has.
+"""
+
+import sqlite3
+import time
+from pathlib import Path
+from typing import Any
+
+from softbandit import validation
+from softbandit.errors import ArgumentError, StoreError, needs_extra
+
+with needs_extra("sqlalchemy", "tuner"):
+    from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
+    from sqlalchemy.exc import ArgumentError as UrlError
+
+DIALECTS = ("sqlite", "postgresql")
+REMEDY = 'Pass the path of a file, or a URL such as "postgresql://user@host/database".'
+
+KEEPALIVE = {"keepalives_idle": 5, "keepalives_interval": 3, "keepalives_count": 3, "tcp_user_timeout": 15_000}
+LOCK_PATIENCE = 20  # seconds
+LOCK_PAUSE = 0.0005
+SERVER = {"lock_timeout": f"{LOCK_PATIENCE}s", "idle_in_transaction_session_timeout": f"{LOCK_PATIENCE}s"}
+
+
+def store_url(place: Any) -> URL:
+    """Return the URL of a store that is given as a path or as a URL."""
+    if not isinstance(place, str) or "://" not in place:
+        return URL.create("sqlite", database=str(validation.path("store", place)))
+    try:
+        url = make_url(place)
+        dialect = url.get_backend_name()
+    except (UrlError, ValueError):
+        raise ArgumentError.of("store", "a path or a URL", place, REMEDY) from None
+    if dialect not in DIALECTS:
+        raise ArgumentError.of("store", f"a database of {' or '.join(DIALECTS)}", dialect, REMEDY)
+    if dialect == "sqlite" and url.database in (None, "", ":memory:"):
+        raise ArgumentError.of("store", "the path of a file", place, "What is in memory would be lost: name a file.")
+    return url.set(drivername="sqlite" if dialect == "sqlite" else "postgresql+psycopg")
+
+
+def connect(url: URL, new: bool) -> Engine:
+    """Return an engine, which connects when it is used; unless it may be new, a file must exist."""
+    if url.get_backend_name() == "sqlite":
+        path = Path(url.database or "")
+        if not path.is_file() and (path.exists() or not new):
+            raise StoreError.of("store", "a file with tuners", str(path), "Check the path, or create a tuner there.")
+        engine = create_engine(url, max_overflow=-1, connect_args={"timeout": 0, "check_same_thread": False})
+        event.listen(engine, "connect", _prepare_sqlite)
+        event.listen(engine, "begin", _begin_sqlite)
+    else:
+        settings = " ".join(f"-c {name}={value}" for name, value in SERVER.items())
+        arguments = {"connect_timeout": 5, "options": settings, **KEEPALIVE}
+        with needs_extra("psycopg", "postgres"):
+            engine = create_engine(url, max_overflow=-1, isolation_level="READ COMMITTED", connect_args=arguments)
+    return engine
+
+
+def _prepare_sqlite(connection: Any, _: object) -> None:
+    connection.isolation_level = None  # transactions begin where `_begin_sqlite` says
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("PRAGMA synchronous = FULL")
+
+
+def _begin_sqlite(connection: Connection) -> None:
+    """Begin a transaction; if it writes, wait for the others that do.
+
+    SQLite's own waiting sleeps up to 0.1 s at a time, for long after the file is free.
+    """
+    writes = connection.get_execution_options().get("writes", False)
+    end = time.monotonic() + LOCK_PATIENCE
+    while writes and time.monotonic() < end:
+        try:
+            connection.connection.execute("BEGIN IMMEDIATE")
+            return
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY:
+                break
+        time.sleep(LOCK_PAUSE)
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
