@@ -3,6 +3,7 @@
 import math
 from abc import abstractmethod
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -42,7 +43,7 @@ class _Range(Parameter):
     def free(self) -> bool:
         return self.last is None
 
-    @property
+    @cached_property
     def levels(self) -> Levels:
         assert self.last is not None
         if self.logarithmic:
@@ -101,7 +102,7 @@ class _RealRange(_Range):
 
     def decode(self, u: Floats) -> float:
         if self.last is not None:
-            return self._value(int(self.levels.nearest(u)[0]))
+            return self._value(self.levels.level(float(u[0])))
         x = self.low * (self.high / self.low) ** float(u[0]) if self.logarithmic else self._between(float(u[0]))
         return min(max(float(x), self.low), self.high)
 
@@ -172,7 +173,7 @@ class _WholeRange(_Range):
         return [self.levels.feature(i)]
 
     def decode(self, u: Floats) -> int:
-        return self.low + int(self.levels.nearest(u)[0])
+        return self.low + self.levels.level(float(u[0]))
 
     def _check_range(self, least: int, most: int) -> None:
         low, high = (validation.whole(name, getattr(self, name), least, most) for name in ("low", "high"))
