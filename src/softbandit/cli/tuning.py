@@ -59,8 +59,7 @@ def init(
         plain |= {key: metric for key, metric in {"maximize": maximize, "minimize": minimize}.items() if metric}
         plain["limits"] = [*plain.get("limits", []), *(limit or [])]
         plain["noise"] = _values(plain.get("noise", {}))
-        Tuner(name, store=store, **from_text.settings_from(plain))
-        typer.echo(f"{name} is in {store}.")
+        typer.echo(repr(Tuner(name, store=store, **from_text.settings_from(plain))))  # which hides passwords
 
 
 @tune.command()
