@@ -219,7 +219,6 @@ def test_a_known_noise_is_used_for_the_metric_and_its_mean_limits():
     models = events.decider.memory.beliefs.models
     noise = [math.sqrt(model.effects.noise) * model.units.spread for model in models]
     assert noise[:2] == pytest.approx([2.0, 0.3], rel=1e-9)
-    assert events.decider.description.output_noise[2] is None
 
 
 def test_a_limit_over_a_window_is_repaid_within_it():
@@ -298,6 +297,30 @@ def test_recommendations_are_in_the_users_units():
     effects = {effect.parameter: effect for effect in events.decider.effects()}
     np.testing.assert_allclose(effects["x"].estimates[0, :, 0], 100 + np.arange(13), atol=2)
     assert events.decider.estimate(found.values)[0] == pytest.approx(found.metric)
+
+
+def test_a_share_that_was_never_exceeded_is_not_known_to_be_zero():
+    limits = (Share("cost", above=1e6, at_most=0.01),)
+    events = Events(description(limits=limits))
+    events.play(40)
+    found = events.decider.recommend()
+    # 0 of 40 rounds: a plain 95% upper bound is 3 / 40 = 7.5%, and rounds at other values count less.
+    assert 0.005 < found.limits[0].high < 0.2
+    assert 0.5 < found.feasible < 0.9
+    # None is known to meet the limit, and all are equally likely to: the best by its reward is recommended.
+    rewards = [measured({"x": x, "y": y})["gain"] for x in range(13) for y in range(13)]
+    assert measured(found.values)["gain"] > np.quantile(rewards, 0.9)
+
+
+def test_a_recommendation_is_shown_in_the_users_units():
+    events = Events(description(limits=(Mean("cost", at_most=20),)))
+    events.play(30)
+    first, *lines = str(events.decider.recommend()).splitlines()
+    assert first.startswith("x=")
+    assert lines[0].startswith("  gain ")
+    assert lines[1].startswith("  mean cost ")
+    assert lines[1].endswith("limit 20")
+    assert all(len(line) <= 79 for line in lines)
 
 
 def test_the_gain_over_the_baseline_is_positive_if_a_metric_is_improved():

@@ -45,8 +45,11 @@ def test_every_metric_with_a_role_is_needed_once():
     assert described().metrics == ("rows", "ms")
 
 
-def test_known_noise_is_that_of_the_metric_where_the_cost_is_linear_in_it():
-    assert described(noise={"ms": 2, "rows": 100}).output_noise == (100.0, 2.0, None)
+def test_known_noise_is_that_of_the_metric_where_the_cost_is_linear_in_it_and_that_of_a_share_at_its_limit():
+    share = sb.Share("ms", above=50, at_most=0.2)  # a round exceeds 50 or not, like a coin: sqrt(0.2 * 0.8) = 0.4
+    limits = (sb.Mean("ms", at_most=12), share, sb.Excess("ms", above=50, at_most=1))
+    description = described(noise={"ms": 2, "rows": 100}, limits=limits)
+    assert description.output_noise == pytest.approx((100.0, 2.0, 0.4, None))
 
 
 @pytest.mark.parametrize(

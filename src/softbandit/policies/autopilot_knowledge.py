@@ -58,11 +58,14 @@ def learn_output(
 ) -> OutputModel:
     """Return the model of observations y (t,), which `data` holds by point; zero is a limit if it is `limited`.
 
-    An output whose noise is known, as a standard deviation, is modelled on its own scale.
+    An output whose noise is known, as a standard deviation, is modelled on its own scale; its spread is at least that
+    of the noise, also if it was the same in all rounds.
     """
-    units = Units.of(data.means)
     if noise is None:
         units = Units.learned(data.means, limited, data.means[far_apart(data.points, APART)])
+    else:
+        units = Units.of(data.means)
+        units = replace(units, spread=max(units.spread, noise))
     variance = None if noise is None else (noise / units.spread) ** 2
     return OutputModel(units, *learn(form, data.with_values(units.inside(y)), start, outputs, variance))
 

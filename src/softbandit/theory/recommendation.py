@@ -120,7 +120,7 @@ class Beliefs:
         mean[np.abs(mean) < ROUNDING * np.abs(self.mean).max(axis=1)] = 0.0  # a mixture at the limit
         reward, *costs = mean
         std = np.sqrt(np.maximum(variance, 0.0))
-        feasible = float(_chance(mean[1:], std[1:]))
+        feasible = float(chance(mean[1:], std[1:]))
         intervals = mean[:, None] + ndtri((1 + probability) / 2) * std[:, None] * [-1, 1]  # normal
         values = None if self.values is None else [self.values(x) for x in X]
         cost: Any = drop_single(np.array(costs))
@@ -156,7 +156,7 @@ def best_single(f: Floats, g: Floats, sigma: Floats, probability: float, context
     Those that are likely to meet the limits come first, by their reward, then the others by their probability, and
     if that is equal by cost.
     """
-    chances = _chance(g, sigma)
+    chances = chance(g, sigma)
     likely: Bools = chances >= probability
     among_equals = np.where(likely, f, -g.max(axis=0, initial=-np.inf))
     return _best_of_each(contexts, among_equals, np.where(likely, 1.0, chances))
@@ -173,7 +173,7 @@ def _best_of_each(contexts: Ints | None, *keys: Floats) -> Floats:
     return weights
 
 
-def _chance(mean: Floats, std: Floats) -> Floats:
+def chance(mean: Floats, std: Floats) -> Floats:
     """Return the probability that every cost is at most 0, given moments (m, ...)."""
     from scipy.special import ndtr
 

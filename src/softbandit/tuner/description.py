@@ -140,10 +140,9 @@ class Description:
 
     @property
     def output_noise(self) -> tuple[float | None, ...]:
-        """The noise of each output where it is known: those of shares and excesses do not follow from the metric's."""
+        """The noise of each output where it is known."""
         noise = self.noise or {}
-        limits = (noise.get(limit.metric) if limit.is_linear else None for limit in self.limits)
-        return (noise.get(self.metric), *limits)
+        return (noise.get(self.metric), *(limit.cost_noise(noise.get(limit.metric)) for limit in self.limits))
 
     # -- Other forms. --
 

@@ -9,11 +9,13 @@
 | Excess(metric, above=t, at_most=e) | max(v - t, 0) - e |
 """
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import KW_ONLY, dataclass
 
 from softbandit import validation
 from softbandit.errors import ArgumentError, Description
+from softbandit.tuner.wording import short
 
 LARGEST = validation.LARGEST / 10  # metric or limit: the difference of two of them is a cost that policies accept
 LONGEST = 2**53  # window
@@ -62,6 +64,10 @@ class Limit(ABC):
     def is_linear(self) -> bool:
         """Whether the cost is the value less a constant, up to its sign."""
         return False
+
+    def cost_noise(self, noise: float | None) -> float | None:
+        """Return the standard deviation of the cost's noise, given that of the metric, if they are known."""
+        return noise if self.is_linear else None
 
     @property
     def window(self) -> int | None:
@@ -154,6 +160,10 @@ class Share(Limit):
         side = ">" if self.above is not None else "<"
         return f"share of {self.metric} {side} {_given(self.above, self.below):.12g}"
 
+    def cost_noise(self, noise: float | None) -> float | None:
+        """Return that of a round which exceeds the number with the probability that is allowed."""
+        return math.sqrt(self.at_most * (1 - self.at_most)) or None
+
     def cost(self, value: float) -> float:
         violated = value > self.above if self.above is not None else value < _given(self.below)
         return float(violated) - self.at_most
@@ -195,15 +205,6 @@ class Excess(Limit):
 
     def show(self, measured: float) -> str:
         return short(max(measured, 0.0))
-
-
-def short(number: float) -> str:
-    """Return a number as text, to four digits and without an exponent if it is of a usual size.
-
-    >>> short(17466.9), short(0.000012345)
-    ('17470', '1.234e-05')
-    """
-    return f"{float(f'{number:.4g}'):.12g}"
 
 
 def metric_name(what: str, value: object) -> str:

@@ -5,8 +5,8 @@ Configurations of a mixture count as perfectly correlated, which is the most cau
 mixture is the mixture of the quantiles.
 """
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -15,9 +15,11 @@ from softbandit import validation
 from softbandit.backend import Floats
 from softbandit.domains import Values
 from softbandit.policies.outlook import Moments, OutputModel
-from softbandit.theory.recommendation import NEGLIGIBLE, best_single, best_weights
+from softbandit.theory.recommendation import NEGLIGIBLE, best_single, best_weights, chance
 from softbandit.tuner.description import Description
+from softbandit.tuner.wording import assignments, short, wrapped
 
+NEARLY = 0.9  # as likely to meet the limits as the most likely configuration
 FARTHEST = 8.0  # deviations: beyond them lies a probability of 1e-15
 
 
@@ -27,6 +29,10 @@ class Estimate(NamedTuple):
     value: float
     low: float
     high: float
+
+    def show(self, number: Callable[[float], str]) -> str:
+        """Return it as text, given how its numbers are shown."""
+        return f"{number(self.value)} [{number(self.low)}, {number(self.high)}]"
 
 
 @dataclass(frozen=True)
@@ -44,6 +50,7 @@ class Choice:
 class Recommendation:
     """The configuration to keep if it must be one, and mixtures, which may be better."""
 
+    description: Description = field(repr=False)
     single: Choice  # the highest reward of those that meet the limits with the given probability
     mixture: Choice  # the best by the medians; often just at the limit, and feasible with probability 1/2
     cautious: Choice  # the best that meets the limits at their upper quantiles
@@ -64,6 +71,28 @@ class Recommendation:
     def feasible(self) -> float:
         return self.single.feasible
 
+    def __str__(self) -> str:
+        return "\n".join(self._lines())
+
+    def _lines(self) -> Iterator[str]:
+        yield from wrapped(assignments(self.values))
+        yield from self._expected(self.single)
+        if (
+            len(self.cautious.shares) > 1
+            and self.description.sign * (self.cautious.metric.value - self.metric.value) > 0
+        ):
+            yield from wrapped("better, if values may alternate from round to round:")
+            for share, values in zip(self.cautious.shares, self.cautious.configurations, strict=True):
+                yield from wrapped(f"  {share:.0%} of the rounds {assignments(values)}")
+            yield from self._expected(self.cautious)
+
+    def _expected(self, choice: Choice) -> Iterator[str]:
+        yield from wrapped(f"  {self.description.metric} {choice.metric.show(short)}")
+        for limit, estimate in zip(self.description.limits, choice.limits, strict=True):
+            yield from wrapped(f"  {limit.name} {estimate.show(limit.show)}, limit {limit.show(limit.bound)}")
+        if choice.limits:
+            yield f"  all limits met with probability {choice.feasible:.2g}"
+
 
 @dataclass(frozen=True, eq=False)
 class Posterior:
@@ -78,11 +107,17 @@ class Posterior:
         return np.array([m.units.outside(z + deviations * np.sqrt(v), m.effects.noise) for m, (z, v) in pairs])
 
     def best(self, probability: float) -> Floats:
-        """Return the weights (n,) of the configuration to keep: 1 for one of them."""
+        """Return the weights (n,) of the configuration to keep: 1 for one of them.
+
+        If none meets the limits with the given probability, as when a share is so small that it takes more rounds to
+        tell, the best of those nearly as likely to meet them as any: otherwise the least active one would win.
+        """
         zeros = [model.units.inside(np.zeros(1)) for model in self.models]
         costs = np.array([z - zero for zero, (z, _) in zip(zeros, self.moments, strict=True)])[1:]
         deviations = np.sqrt([variance for _, variance in self.moments])[1:]
-        return best_single(self.quantile(0.0)[0], costs, deviations, probability)
+        highest = float(chance(costs, deviations).max())
+        enough = min(probability, NEARLY * highest) if highest >= 0.5 else probability
+        return best_single(self.quantile(0.0)[0], costs, deviations, enough)
 
 
 def recommend(
@@ -97,7 +132,7 @@ def recommend(
     _, *upper = posterior.quantile(float(ndtri(1 - (1 - p) / max(len(g), 1))))
     mixtures = [best_weights(f, np.reshape(costs, (-1, len(f))).T, None) for costs in (g, upper)]
     choices = [_choice(description, configurations, posterior, w, p) for w in (posterior.best(p), *mixtures)]
-    return Recommendation(*choices)
+    return Recommendation(description, *choices)
 
 
 def _choice(

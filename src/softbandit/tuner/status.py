@@ -5,8 +5,6 @@ is expected of the recommended values come from the model, and hold with its pro
 """
 
 import math
-import re
-import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -14,9 +12,9 @@ from typing import Any
 from softbandit.backend import Floats
 from softbandit.domains import Values
 from softbandit.tuner.intervals import Interval
-from softbandit.tuner.limits import Limit, Share, short
+from softbandit.tuner.limits import Limit, Share
+from softbandit.tuner.wording import assignments, short, signed, wrapped
 
-WIDTH = 79
 MOST_IDS = 8  # of pending rounds that are listed
 
 
@@ -92,37 +90,37 @@ class Status:
 
     def _lines(self) -> Iterator[str]:
         counts = ", ".join(f"{count} {status}" for status, count in self.counts.items() if count)
-        yield from _wrapped(f"{self.name}: {self.goal}; {counts or 'no rounds yet'}")
+        yield from wrapped(f"{self.name}: {self.goal}; {counts or 'no rounds yet'}")
         if self.paused:
             yield "paused: no new values are tried"
         if self.reward or self.baseline:
             yield from self._reward_lines()
         for status in self.limits:
-            yield from _wrapped(f"limit {status.limit.text}: {status}")
+            yield from wrapped(f"limit {status.limit.text}: {status}")
         if self.recommended is not None:
             yield from self._recommended_lines(self.recommended)
         if self.pending:
             more = len(self.pending) - MOST_IDS
             listed = [*map(str, self.pending[:MOST_IDS]), *([f"and {more} more"] if more > 0 else [])]
-            yield from _wrapped(f"pending rounds: {', '.join(listed)}")
+            yield from wrapped(f"pending rounds: {', '.join(listed)}")
         for note in self.notes:
-            yield from _wrapped(f"note: {note}")
+            yield from wrapped(f"note: {note}")
 
     def _reward_lines(self) -> Iterator[str]:
         parts = [f"{name} {interval.show(short)}" for name, interval in self._means() if interval is not None]
-        yield from _wrapped("; ".join(parts))
+        yield from wrapped("; ".join(parts))
         if self.gain is not None:
             base = self.baseline.mean if self.baseline else 0.0
             relative = f", {self.gain.mean / abs(base):+.1%}" if base else ""
-            yield from _wrapped(f"gain over the baseline {self.gain.show(_signed)}{relative}")
+            yield from wrapped(f"gain over the baseline {self.gain.show(signed)}{relative}")
 
     def _recommended_lines(self, best: Recommended) -> Iterator[str]:
-        context = "" if best.context is None else f" if {_assignments(best.context)}"
-        yield from _wrapped(f"recommended{context}: {_assignments(best.values)}")
-        gain = "" if best.gain is None else f", gain {best.gain.show(_signed)}"
-        yield from _wrapped(f"  {self.metric} {best.metric.show(short)}{gain}")
+        context = "" if best.context is None else f" if {assignments(best.context)}"
+        yield from wrapped(f"recommended{context}: {assignments(best.values)}")
+        gain = "" if best.gain is None else f", gain {best.gain.show(signed)}"
+        yield from wrapped(f"  {self.metric} {best.metric.show(short)}{gain}")
         for status, interval in zip(self.limits, best.limits, strict=True):
-            yield from _wrapped(f"  {status.limit.name} {interval.show(status.limit.show)}")
+            yield from wrapped(f"  {status.limit.name} {interval.show(status.limit.show)}")
         if self.limits:
             yield f"  all limits met with probability {best.feasible:.2g}"
 
@@ -145,21 +143,6 @@ class Status:
         ]
         plain: dict[str, Any] = _plain(asdict(self) | {"limits": limits})
         return plain
-
-
-def _assignments(values: Values) -> str:
-    shown = {name: short(value) if isinstance(value, float) else value for name, value in values.items()}
-    return ", ".join(f"{name}={value}" for name, value in shown.items())
-
-
-def _signed(number: float) -> str:
-    return ("+" if number >= 0 else "") + short(number)
-
-
-def _wrapped(text: str) -> list[str]:
-    """Return lines of at most WIDTH characters. An interval is not split."""
-    whole = re.sub(r", (?=[^\[\]]*\])", ",\xa0", text)
-    return [line.replace("\xa0", " ") for line in textwrap.wrap(whole, WIDTH, subsequent_indent="    ")]
 
 
 def _plain(value: Any) -> Any:
