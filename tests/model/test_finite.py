@@ -5,8 +5,9 @@ import pytest
 from softbandit_tests import examples_of, paper_formulas
 
 import softbandit as sb
-from softbandit.backend.random import DrawCount
+from softbandit.backend.random import DrawCount, Draws
 from softbandit.gp import ArmKernel, Features, weight_space
+from softbandit.gp.low_rank_root import LowRankRoot
 from softbandit.gp.weight_space import ArmPosterior, WeightPosterior
 from softbandit.model.finite import group_equal
 
@@ -231,6 +232,23 @@ def test_an_unfactorised_kernel_is_reused_if_it_is_accurate_enough_and_factorise
     assert model(**settings, regularisation=1e-3, factors=coarse).factors[0].tolerance == fine[0].tolerance
     assert model(**settings, regularisation=1.0, explore="ts", factors=fine).factors[0] is fine[0].features
     assert isinstance(model(**settings, regularisation=1e-8, factors=fine).factors[0], Features)
+
+
+def test_samples_of_high_rank_with_the_same_draws_do_not_depend_on_the_form_of_the_root():
+    """The root is in terms for 149 rounds, and then a matrix; a compiled program has a matrix from the start."""
+    in_terms = model(arms=MANY, kernel=sb.Matern(0.5), explore="ts")
+    matrix = in_terms.in_arrays(1)
+    rng = np.random.default_rng(0)
+    ours, theirs = in_terms.prior(1), matrix.prior(1)
+    assert isinstance(ours[0].root, LowRankRoot)
+    for t in range(1, 161):
+        arm, y = rng.integers(300, size=1), rng.standard_normal((1, 4))
+        ours, theirs = in_terms.condition(ours, arm, y), matrix.condition(theirs, arm, y)
+        if t % 40 == 0:
+            draws = Draws(rng.standard_normal((1, 1200)), np.empty((1, 0)))
+            pair = (m.estimate(state, t + 1, draws) for m, state in ((in_terms, ours), (matrix, theirs)))
+            np.testing.assert_allclose(*pair, rtol=0, atol=1e-11)
+    assert isinstance(ours[0].root, np.ndarray)
 
 
 def test_a_model_in_arrays_has_features_of_all_arms():

@@ -22,6 +22,7 @@ from softbandit.backend.vocabulary import namespace
 from softbandit.errors import ArgumentError
 from softbandit.gp import TOLERANCE, ArmKernel, DataPosterior, Features, Kernel, features, tolerance_for, weight_space
 from softbandit.gp.data_space import LEAST_LAMBDA, NOT_FACTORISED, has_high_rank
+from softbandit.gp.low_rank_root import FEW_FEATURES
 from softbandit.gp.weight_space import ArmPosterior, WeightPosterior
 from softbandit.model.beliefs import ArmBelief, Belief, PointBelief
 from softbandit.model.explorations import Exploration
@@ -55,6 +56,7 @@ class Group:
     factor: Traced[Factor]
     regularisation: Traced[float]
     weights_only: bool  # functions are only sampled: the posterior of the weights is enough
+    compiled: HostOnly[bool] = False  # its state has a fixed shape
 
     @property
     def features(self) -> Features:
@@ -65,7 +67,8 @@ class Group:
         if isinstance(self.factor, ArmKernel):
             return self.factor.prior(self.regularisation, len(self.outputs), trials)
         prior = weight_space.weight_prior if self.weights_only else weight_space.prior
-        return prior(self.factor, len(self.outputs), trials)
+        in_terms = self.factor.rank > FEW_FEATURES and not self.compiled
+        return prior(self.factor, len(self.outputs), trials, in_terms)
 
     def condition(self, state: Posterior, arm: ArmIndex, y: PerOutput) -> Posterior:
         if isinstance(state, DataPosterior):
@@ -183,8 +186,9 @@ class FiniteModel:
         return self._per_output(Group.covariance, posterior)
 
     def usable(self, posterior: Posteriors) -> bool:
-        """Return whether every mean is finite."""
-        return bool(np.isfinite(self.mean(posterior)).all())
+        """Return whether every mean is finite: over the arms, or of the weights, which takes no pass over Phi."""
+        means = (state.mean if isinstance(state, WeightPosterior) else state.mu for state in posterior)
+        return all(bool(np.isfinite(mean).all()) for mean in means)
 
     def in_arrays(self, rounds: int) -> "FiniteModel":
         """Return the model for rounds 1, ..., rounds in arrays of a fixed shape, which can be compiled.
@@ -193,7 +197,8 @@ class FiniteModel:
         """
         widths = [b.width.table(rounds) if isinstance(b.width, WidthFunction) else b.width for b in self.blocks]
         blocks = [replace(b, width=width) for b, width in zip(self.blocks, widths, strict=True)]
-        return replace(self, groups=[replace(g, factor=g.features) for g in self.groups], blocks=blocks)
+        groups = [replace(group, factor=group.features, compiled=True) for group in self.groups]
+        return replace(self, groups=groups, blocks=blocks)
 
     def by_output(self) -> list[tuple[Group, Exploration]]:
         """Return each output's group and exploration."""
