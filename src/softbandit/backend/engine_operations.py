@@ -35,6 +35,12 @@ class Operations:
         """Return `argmax` if every trial has a single candidate, else `break_ties()`."""
         return argmax if np.count_nonzero(candidates) == len(candidates) else break_ties()
 
+    def with_row(self, x: Floats, i: Any, row: Floats) -> Floats:
+        """Return x (b, rows, n) with row i of each trial replaced by row (b, n)."""
+        changed = x.copy()
+        changed[:, i] = row
+        return changed
+
     def normal_cdf(self, x: Floats) -> Floats:
         from scipy.special import ndtr
 

@@ -65,6 +65,11 @@ class ArmKernel:
         """The kernel factorised, for those who need all of its features."""
         return features(self.kernel, self.arms, self.tolerance)
 
+    @cached_property
+    def matrix(self) -> Floats:
+        """The kernel between all arms (n, n), for those who need rows of all of them."""
+        return self.kernel(self.arms, self.arms)
+
     @property
     def pivots(self) -> Ints:
         """A mark in place of the pivots of `Features`, in a file."""

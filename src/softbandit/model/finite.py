@@ -4,8 +4,9 @@ Outputs are numbered 0 (reward), 1, ..., m (costs). Those that share a kernel an
 share one posterior (a group), so one pass over the features serves them all; those that
 share an exploration besides (a block) are estimated in one call.
 
-A kernel of high rank is not factorised, and its posterior is in data space (gp/data_space.py): unless functions are
-sampled, which takes features of all arms, or a program is compiled, which takes arrays of a fixed shape.
+A kernel of high rank is not factorised, and its posterior is in data space (gp/data_space.py), unless functions are
+sampled, which takes features of all arms. A compiled program keeps it in arrays of a fixed shape (gp/data_arrays.py),
+or in features, if it plays more rounds than there are arms.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -20,7 +21,18 @@ from softbandit.backend.shapes import ArmIndex, Floats, Ints, OutputsPerArm, Per
 from softbandit.backend.traced_fields import HostOnly, Traced
 from softbandit.backend.vocabulary import namespace
 from softbandit.errors import ArgumentError
-from softbandit.gp import TOLERANCE, ArmKernel, DataPosterior, Features, Kernel, features, tolerance_for, weight_space
+from softbandit.gp import (
+    TOLERANCE,
+    ArmKernel,
+    DataPosterior,
+    Features,
+    Kernel,
+    KernelMatrix,
+    RowPosterior,
+    features,
+    tolerance_for,
+    weight_space,
+)
 from softbandit.gp.data_space import LEAST_LAMBDA, NOT_FACTORISED, has_high_rank
 from softbandit.gp.low_rank_root import FEW_FEATURES
 from softbandit.gp.weight_space import ArmPosterior, WeightPosterior
@@ -32,9 +44,11 @@ Part = tuple[int, int, Ints, Exploration, tuple[int, int]]
 """A block before its draws are assigned: group, place in it, outputs, exploration, and its needs per output."""
 
 Factor = Features | ArmKernel  # a kernel on the arms, factorised or not
-Posterior = ArmPosterior | WeightPosterior | DataPosterior
+InDataSpace = DataPosterior | RowPosterior
+Posterior = ArmPosterior | WeightPosterior | InDataSpace
 Posteriors = tuple[Posterior, ...]  # one per group
 Factors = Sequence[Factor | Sequence[int]] | None  # kernels on the arms, or the pivots of their factorisation
+LARGEST_MATRIX = 2**30  # bytes of a kernel between all arms
 NO_DRAWS = np.empty((1, 1, 0))  # (trials, outputs, count)
 
 
@@ -53,7 +67,7 @@ class Group:
 
     outputs: Ints  # their numbers
     kernel: HostOnly[Kernel]
-    factor: Traced[Factor]
+    factor: Traced[Factor | KernelMatrix]
     regularisation: Traced[float]
     weights_only: bool  # functions are only sampled: the posterior of the weights is enough
     compiled: HostOnly[bool] = False  # its state has a fixed shape
@@ -61,11 +75,27 @@ class Group:
     @property
     def features(self) -> Features:
         """The features of the kernel, which is factorised now if it has not been."""
+        assert not isinstance(self.factor, KernelMatrix)
         return self.factor if isinstance(self.factor, Features) else self.factor.features
+
+    @property
+    def matrix(self) -> Floats:
+        """The kernel between all arms, in data space."""
+        assert not isinstance(self.factor, Features)
+        return self.factor.matrix
+
+    def in_arrays(self, rounds: int) -> "Group":
+        """Return the group for up to so many rounds, with a state of a fixed shape."""
+        n = len(self.factor.diag)
+        if isinstance(self.factor, ArmKernel) and rounds <= n and 8 * n * n <= LARGEST_MATRIX:
+            return replace(self, factor=KernelMatrix(self.matrix, rounds), compiled=True)
+        return replace(self, factor=self.features, compiled=True)
 
     def prior(self, trials: int) -> Posterior:
         if isinstance(self.factor, ArmKernel):
             return self.factor.prior(self.regularisation, len(self.outputs), trials)
+        if isinstance(self.factor, KernelMatrix):
+            return self.factor.prior(len(self.outputs), trials)
         prior = weight_space.weight_prior if self.weights_only else weight_space.prior
         in_terms = self.factor.rank > FEW_FEATURES and not self.compiled
         return prior(self.factor, len(self.outputs), trials, in_terms)
@@ -73,27 +103,31 @@ class Group:
     def condition(self, state: Posterior, arm: ArmIndex, y: PerOutput) -> Posterior:
         if isinstance(state, DataPosterior):
             return state.condition(self.regularisation, arm, y)
+        if isinstance(state, RowPosterior):
+            return state.condition(self.matrix, self.regularisation, arm, y)
         return weight_space.condition(self.features, self.regularisation, state, arm, y)
 
     def refreshed(self, state: Posterior, t: int) -> Posterior:
-        return state if isinstance(state, DataPosterior) else weight_space.refreshed(self.features, state, t)
+        return state if isinstance(state, InDataSpace) else weight_space.refreshed(self.features, state, t)
 
     def belief(self, state: Posterior, members: slice) -> Belief:
         """Return the belief about some outputs of the group."""
-        if isinstance(state, DataPosterior):
+        if isinstance(state, InDataSpace):
             return PointBelief(state.mu[:, members], namespace(state.var).sqrt(state.var)[:, None])
         return ArmBelief(self.features, state, members)
 
     def mean(self, state: Posterior) -> OutputsPerArm:
-        return state.mu if isinstance(state, DataPosterior) else weight_space.mean(self.features, state)
+        return state.mu if isinstance(state, InDataSpace) else weight_space.mean(self.features, state)
 
     def variance(self, state: Posterior) -> PerArm:
-        return state.var if isinstance(state, DataPosterior) else weight_space.variance(self.features, state)
+        return state.var if isinstance(state, InDataSpace) else weight_space.variance(self.features, state)
 
     def covariance(self, state: Posterior, columns: slice = slice(None)) -> Floats:
         """Return k_t(x, x') for all x and some x': (trials, n, columns)."""
         if isinstance(state, DataPosterior):
             return state.covariance(columns)
+        if isinstance(state, RowPosterior):
+            return state.covariance(self.matrix, columns)
         return weight_space.covariance(self.features, state, columns)
 
 
@@ -193,12 +227,11 @@ class FiniteModel:
     def in_arrays(self, rounds: int) -> "FiniteModel":
         """Return the model for rounds 1, ..., rounds in arrays of a fixed shape, which can be compiled.
 
-        It has features of all arms, and tables in place of widths that are Python functions.
+        It has tables in place of widths that are Python functions.
         """
         widths = [b.width.table(rounds) if isinstance(b.width, WidthFunction) else b.width for b in self.blocks]
         blocks = [replace(b, width=width) for b, width in zip(self.blocks, widths, strict=True)]
-        groups = [replace(group, factor=group.features, compiled=True) for group in self.groups]
-        return replace(self, groups=groups, blocks=blocks)
+        return replace(self, groups=[group.in_arrays(rounds) for group in self.groups], blocks=blocks)
 
     def by_output(self) -> list[tuple[Group, Exploration]]:
         """Return each output's group and exploration."""

@@ -52,7 +52,7 @@ def jax_pays(step: Steps, trials: int, rounds: int) -> bool:
 
 
 def _has_few_features(step: Steps, rounds: int) -> bool:
-    """Return whether NumPy keeps features of the observed arms alone, where JAX would compute those of all arms."""
+    """Return whether NumPy reads rows of the observed arms alone, where JAX would read one of every round."""
     assert isinstance(step, StepPolicy)
     return rounds < len(step.arms) and any(isinstance(group.factor, ArmKernel) for group in step.model.groups)
 
