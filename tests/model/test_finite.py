@@ -9,7 +9,7 @@ from softbandit.backend.random import DrawCount, Draws
 from softbandit.gp import ArmKernel, Features, KernelMatrix, weight_space
 from softbandit.gp.low_rank_root import LowRankRoot
 from softbandit.gp.weight_space import ArmPosterior, WeightPosterior
-from softbandit.model import finite as model_finite
+from softbandit.model import group as output_group
 from softbandit.model.finite import group_equal
 
 SMOOTH, ROUGH = sb.SquaredExponential(0.3), sb.Matern(0.2, nu=0.5)
@@ -237,7 +237,7 @@ def test_an_unfactorised_kernel_is_reused_if_it_is_accurate_enough_and_factorise
 
 def test_a_model_in_arrays_has_features_if_the_kernel_between_all_arms_would_take_all_memory(monkeypatch):
     finite = model(arms=MANY, kernel=sb.Matern(0.5))
-    monkeypatch.setattr(model_finite, "LARGEST_MATRIX", 8 * 300 * 300 - 1)
+    monkeypatch.setattr(output_group, "LARGEST_MATRIX", 8 * 300 * 300 - 1)
     assert isinstance(finite.in_arrays(4).groups[0].factor, Features)
 
 

@@ -3,10 +3,6 @@
 Outputs are numbered 0 (reward), 1, ..., m (costs). Those that share a kernel and lambda
 share one posterior (a group), so one pass over the features serves them all; those that
 share an exploration besides (a block) are estimated in one call.
-
-A kernel of high rank is not factorised, and its posterior is in data space (gp/data_space.py), unless functions are
-sampled, which takes features of all arms. A compiled program keeps it in arrays of a fixed shape (gp/data_arrays.py),
-or in features, if it plays more rounds than there are arms.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -21,34 +17,19 @@ from softbandit.backend.shapes import ArmIndex, Floats, Ints, OutputsPerArm, Per
 from softbandit.backend.traced_fields import HostOnly, Traced
 from softbandit.backend.vocabulary import namespace
 from softbandit.errors import ArgumentError
-from softbandit.gp import (
-    TOLERANCE,
-    ArmKernel,
-    DataPosterior,
-    Features,
-    Kernel,
-    KernelMatrix,
-    RowPosterior,
-    features,
-    tolerance_for,
-    weight_space,
-)
+from softbandit.gp import TOLERANCE, ArmKernel, Features, Kernel, features, tolerance_for
 from softbandit.gp.data_space import LEAST_LAMBDA, NOT_FACTORISED, has_high_rank
-from softbandit.gp.low_rank_root import FEW_FEATURES
-from softbandit.gp.weight_space import ArmPosterior, WeightPosterior
-from softbandit.model.beliefs import ArmBelief, Belief, PointBelief
+from softbandit.gp.weight_space import WeightPosterior
+from softbandit.model.beliefs import Belief
 from softbandit.model.explorations import Exploration
+from softbandit.model.group import Factor, Group, Posterior
 from softbandit.model.widths import Width, WidthFunction, WidthRule
 
 Part = tuple[int, int, Ints, Exploration, tuple[int, int]]
 """A block before its draws are assigned: group, place in it, outputs, exploration, and its needs per output."""
 
-Factor = Features | ArmKernel  # a kernel on the arms, factorised or not
-InDataSpace = DataPosterior | RowPosterior
-Posterior = ArmPosterior | WeightPosterior | InDataSpace
 Posteriors = tuple[Posterior, ...]  # one per group
 Factors = Sequence[Factor | Sequence[int]] | None  # kernels on the arms, or the pivots of their factorisation
-LARGEST_MATRIX = 2**30  # bytes of a kernel between all arms
 NO_DRAWS = np.empty((1, 1, 0))  # (trials, outputs, count)
 
 
@@ -59,76 +40,6 @@ class Output(NamedTuple):
     regularisation: float  # lambda
     exploration: Exploration
     noise: float  # R
-
-
-@dataclass(frozen=True, eq=False)
-class Group:
-    """Outputs that share a kernel and lambda, and so a posterior."""
-
-    outputs: Ints  # their numbers
-    kernel: HostOnly[Kernel]
-    factor: Traced[Factor | KernelMatrix]
-    regularisation: Traced[float]
-    weights_only: bool  # functions are only sampled: the posterior of the weights is enough
-    compiled: HostOnly[bool] = False  # its state has a fixed shape
-
-    @property
-    def features(self) -> Features:
-        """The features of the kernel, which is factorised now if it has not been."""
-        assert not isinstance(self.factor, KernelMatrix)
-        return self.factor if isinstance(self.factor, Features) else self.factor.features
-
-    @property
-    def matrix(self) -> Floats:
-        """The kernel between all arms, in data space."""
-        assert not isinstance(self.factor, Features)
-        return self.factor.matrix
-
-    def in_arrays(self, rounds: int) -> "Group":
-        """Return the group for up to so many rounds, with a state of a fixed shape."""
-        n = len(self.factor.diag)
-        if isinstance(self.factor, ArmKernel) and rounds <= n and 8 * n * n <= LARGEST_MATRIX:
-            return replace(self, factor=KernelMatrix(self.matrix, rounds), compiled=True)
-        return replace(self, factor=self.features, compiled=True)
-
-    def prior(self, trials: int) -> Posterior:
-        if isinstance(self.factor, ArmKernel):
-            return self.factor.prior(self.regularisation, len(self.outputs), trials)
-        if isinstance(self.factor, KernelMatrix):
-            return self.factor.prior(len(self.outputs), trials)
-        prior = weight_space.weight_prior if self.weights_only else weight_space.prior
-        in_terms = self.factor.rank > FEW_FEATURES and not self.compiled
-        return prior(self.factor, len(self.outputs), trials, in_terms)
-
-    def condition(self, state: Posterior, arm: ArmIndex, y: PerOutput) -> Posterior:
-        if isinstance(state, DataPosterior):
-            return state.condition(self.regularisation, arm, y)
-        if isinstance(state, RowPosterior):
-            return state.condition(self.matrix, self.regularisation, arm, y)
-        return weight_space.condition(self.features, self.regularisation, state, arm, y)
-
-    def refreshed(self, state: Posterior, t: int) -> Posterior:
-        return state if isinstance(state, InDataSpace) else weight_space.refreshed(self.features, state, t)
-
-    def belief(self, state: Posterior, members: slice) -> Belief:
-        """Return the belief about some outputs of the group."""
-        if isinstance(state, InDataSpace):
-            return PointBelief(state.mu[:, members], namespace(state.var).sqrt(state.var)[:, None])
-        return ArmBelief(self.features, state, members)
-
-    def mean(self, state: Posterior) -> OutputsPerArm:
-        return state.mu if isinstance(state, InDataSpace) else weight_space.mean(self.features, state)
-
-    def variance(self, state: Posterior) -> PerArm:
-        return state.var if isinstance(state, InDataSpace) else weight_space.variance(self.features, state)
-
-    def covariance(self, state: Posterior, columns: slice = slice(None)) -> Floats:
-        """Return k_t(x, x') for all x and some x': (trials, n, columns)."""
-        if isinstance(state, DataPosterior):
-            return state.covariance(columns)
-        if isinstance(state, RowPosterior):
-            return state.covariance(self.matrix, columns)
-        return weight_space.covariance(self.features, state, columns)
 
 
 @dataclass(frozen=True, eq=False)
