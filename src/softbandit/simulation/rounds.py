@@ -49,10 +49,11 @@ class Chunk(NamedTuple):
 
 
 class Played(NamedTuple):
-    """The events of a chunk of rounds."""
+    """The events of some rounds of some trials."""
 
     rounds: slice
-    blocks: list[Columns]  # of each block of trials
+    blocks: list[Columns]  # of each block of trials; the last may be padded
+    trials: slice
 
 
 @dataclass(frozen=True)

@@ -68,7 +68,8 @@ def play_all(
 
 
 def _fetch(rounds: slice, engine: Engine, results: list[Any]) -> Played:
-    return Played(rounds, [engine.fetch(result) for result in results])
+    blocks = [engine.fetch(result) for result in results]
+    return Played(rounds, blocks, slice(0, sum(len(columns["arms"]) for columns in blocks)))
 
 
 def blocks_of_trials(engine: str, step: Steps, numbers: Sequence[int]) -> list[Words]:
