@@ -34,7 +34,7 @@ from softbandit.policies import Choice
 
 ROUNDS, ARMS, DIMENSION, CONSTRAINTS, TRIALS = 100, 2000, 6, 1, 1  # where they are not varied
 BUDGET = 100
-TIMED = 5  # rounds, of which the median counts
+TIMED = 15  # rounds, of which the median counts
 PEER_ROUNDS = (50, 200, 500)
 SETTINGS = {"reward_bound": 3, "cost_bound": 3, "noise": 0.1, "slater": 0.5, "width_scale": 0.2, "horizon": 10_000}
 AXES = {
@@ -374,7 +374,8 @@ def draw_curve(axes, line, colour):
     axes.plot(x, np.multiply(1e3, floor), ":", lw=1, color=colour)
     end = x[-1], 1e3 * cost[-1]
     power = f"$x^{{{slope(line):.2f}}}$"
-    axes.annotate(power, end, (5, 0), textcoords="offset points", va="center", size=8, color=colour)
+    below = -7 if "budget" in line[0].kind else 0  # it often ends where "continuous, exact" does
+    axes.annotate(power, end, (5, below), textcoords="offset points", va="center", size=8, color=colour)
 
 
 def draw_peers(axes, others):

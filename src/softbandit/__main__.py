@@ -32,7 +32,12 @@ def _keep_compiled_programs() -> None:
     """
     from softbandit.data.sources import cache_folder
 
-    os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(cache_folder() / "compiled" / platform.node()))
+    folder = cache_folder() / "compiled" / platform.node()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError:  # JAX would warn at each program
+        return
+    os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(folder))
     os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
 
 
