@@ -104,8 +104,7 @@ def test_who_continues_from_a_snapshot_decides_the_same_to_the_bit(case):
     expected = next_decision(events.decider)
     assert next_decision(events.replayed(len(events.log))) == expected
     assert next_decision(events.replayed(len(events.log), events.decider.learned())) == expected
-    if case != "auto":
-        assert next_decision(events.replayed(len(events.log), learned)) == expected
+    assert next_decision(events.replayed(len(events.log), learned)) == expected
     early = events.replayed(number, learned)
     for name, arguments in events.log[number:]:
         getattr(early, name)(*arguments)
