@@ -286,7 +286,7 @@ class Tuner:
         """Store what was learned now and then, so that a new process has less to learn."""
         if replay.since_snapshot >= SNAPSHOT_EVERY:
             with suppress(StoreError):  # a cache
-                self._store.keep_snapshot(self.name, snapshot(*replay.learned()))
+                self._store.keep_snapshot(self.name, snapshot(*replay.learned()), SNAPSHOT_EVERY)
 
     def _expire(self, asks: list[int]) -> None:
         """Stop waiting for those rounds."""
