@@ -83,6 +83,7 @@ class Tuner:
     >>> tuner.tell(suggestion, rows_per_s=41_200)
     >>> [row.status for row in tuner.history()]
     ['told']
+    >>> folder.cleanup()
     """
 
     def __init__(
