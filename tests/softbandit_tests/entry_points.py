@@ -238,7 +238,7 @@ def _valid_arguments():
         "simulate": _run(**run, draws="host", precision="float64"),
         "suggest_settings": _theory()["suggest_settings"],
         "sweep": _run(**sweep, rounds=5),
-        "tuners": {"store": sb.Tuner(**tuner_settings("listed.db"))._store.place},
+        "tuners": {"store": sb.Tuner(**tuner_settings("listed.db"))._session.store.place},
     }
     data = {
         "identify": {"name": "sensors", "data": "stand-in", "path": None},
