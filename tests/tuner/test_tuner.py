@@ -1,5 +1,7 @@
 import copy
 import pickle
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -306,3 +308,12 @@ def test_an_interrupted_call_leaves_nothing_half_known(make, monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         tuner.ask()
     assert tuner.ask().id == 2
+
+
+def test_without_sqlalchemy_an_error_says_how_to_install_it():
+    code = "import sys; sys.modules['sqlalchemy'] = None; import softbandit; softbandit.tuners('a.db')"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (
+        "MissingExtraError: sqlalchemy is not installed. Install it with: pip install 'softbandit[tuner]'"
+        in done.stderr
+    )
