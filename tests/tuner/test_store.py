@@ -13,6 +13,8 @@ import softbandit as sb
 from softbandit.tuner import retries, tables
 from softbandit.tuner.store import Store
 
+pytestmark = pytest.mark.extra
+
 # -- Kills and races. --
 
 
@@ -42,7 +44,6 @@ def test_a_read_only_file_raises_an_error(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.extra
 def test_reports_wait_while_the_database_restarts(server):
     with stressed.telling(server.empty_database(), 40, pause=0.005) as results:
         server.stop("immediate")
@@ -57,7 +58,6 @@ def network(server):
         yield network
 
 
-@pytest.mark.extra
 def test_reports_wait_while_the_network_is_cut(network):
     with stressed.telling(network.url, 40, pause=0.005) as results:
         network.cut()
@@ -65,7 +65,6 @@ def test_reports_wait_while_the_network_is_cut(network):
     assert results == [stressed.Outcome(40, 0, 0)]
 
 
-@pytest.mark.extra
 @pytest.mark.parametrize("word", [b"COMMIT", b"INSERT", b"BEGIN"])
 def test_what_was_committed_without_an_answer_is_not_written_twice(network, word):
     tuner = stressed.new_tuner(network.url)
@@ -81,7 +80,6 @@ def test_what_was_committed_without_an_answer_is_not_written_twice(network, word
     assert kinds == ["created", "asked", "told", "asked", "told", "observed"]
 
 
-@pytest.mark.extra
 def test_a_database_that_stays_away_is_an_error_after_a_while(network, monkeypatch):
     tuner = stressed.new_tuner(network.url)
     monkeypatch.setattr(retries, "PATIENCE", 0.3)
@@ -226,7 +224,6 @@ def test_opening_another_database_is_refused_and_changes_nothing(file_store):
     connection.close()
 
 
-@pytest.mark.extra
 @pytest.mark.parametrize(("old", "new"), [("/postgres", "/nowhere"), ("postgres@", "nobody@")])
 def test_a_database_or_user_that_does_not_exist_is_an_error_at_once(server, old, new):
     with pytest.raises(sb.StoreError, match="does not exist"):

@@ -9,6 +9,8 @@ from softbandit_tests.shared_agents import run_in_threads
 
 import softbandit as sb
 
+pytestmark = pytest.mark.extra
+
 VALUES = {"clients": 4, "rate": 0.1, "codec": "lz4"}
 
 
