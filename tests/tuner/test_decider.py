@@ -119,6 +119,13 @@ def test_the_snapshot_saves_learning(monkeypatch):
     assert next_decision(events.replayed(len(events.log), learned)).kind in ("explore", "best")
 
 
+def test_a_snapshot_of_another_version_is_not_used():
+    events = Events(description())
+    events.play(12)
+    learned = events.decider.learned() | {"version": np.array(0), "models": np.full((3, 7), np.nan)}
+    assert next_decision(events.replayed(len(events.log), learned)) == next_decision(events.decider)
+
+
 def test_changes_in_the_middle_are_replayed_to_the_bit():
     events = Events(description(forget="auto"), in_flight=2, losses=True)
     events.play(20)
