@@ -193,7 +193,7 @@ def tuner_kills(count: int) -> Row:
     with stores() as kinds:
         progress = Progress("kills of tellers", count)
         results = [stressed_tuners.kills(new(), count, seed=1, progress=progress) for new in kinds.values()]
-    lost, told = (sum(column) for column in (zip(*((r.lost, r.acknowledged) for r in results), strict=True)))
+    lost, told = sum(result.lost for result in results), sum(result.acknowledged for result in results)
     return Row("kills of tellers, 2 stores", 2 * count, lost, f"{lost} of {told:,} lost", "0 lost")
 
 
