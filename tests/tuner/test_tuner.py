@@ -138,6 +138,36 @@ def test_an_interrupted_block_says_nothing_about_its_values(make):
     assert tuner.history()[0].status == "expired"
 
 
+def test_a_refused_report_is_no_failure_of_the_values(make):
+    tuner = make()
+    with pytest.raises(sb.FeedbackError), tuner.round() as round:
+        round.report(row=1)
+    assert tuner.history()[0].status == "expired"
+    tuner.tell(round.id, rows=1)
+    assert tuner.history()[0].status == "told"
+
+
+def test_an_exception_that_cannot_be_shown_is_a_failure_too(make):
+    class OddError(Exception):
+        def __str__(self):
+            raise RuntimeError
+
+    tuner = make()
+    with pytest.raises(OddError), tuner.round():
+        raise OddError
+    assert "OddError" in tuner.history()[0].reason
+
+
+def test_the_exception_of_a_block_is_raised_even_if_the_store_is_gone(make, monkeypatch):
+    tuner = make()
+    round = tuner.round()
+    monkeypatch.setattr(tuner._session.store, "write", lambda *_: (_ for _ in ()).throw(sb.StoreError("gone")))
+    monkeypatch.setattr(tuner._session.store, "report", lambda *_: (_ for _ in ()).throw(sb.StoreError("gone")))
+    with pytest.raises(TimeoutError) as caught, round:
+        raise TimeoutError
+    assert "could not be reported: gone" in caught.value.__notes__[0]
+
+
 # -- Deadlines. --
 
 
