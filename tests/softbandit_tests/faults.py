@@ -193,12 +193,8 @@ def tuner_kills(count: int) -> Row:
     with stores() as kinds:
         progress = Progress("kills of tellers", count)
         results = [stressed_tuners.kills(new(), count, seed=1, progress=progress) for new in kinds.values()]
-    lost, told = (sum(getattr(result, name) for result in results) for name in ("lost", "acknowledged"))
-    slowest = max(result.restart for result in results)
-    failures = lost + int(slowest > 2)
-    return Row(
-        "kills of tellers, 2 stores", 2 * count, failures, f"{lost} of {told:,}, {slowest:.1f} s", "0 lost, < 2 s"
-    )
+    lost, told = sum(result.lost for result in results), sum(result.acknowledged for result in results)
+    return Row("kills of tellers, 2 stores", 2 * count, lost, f"{lost} of {told:,} lost", "0 lost")
 
 
 def tuner_races(count: int) -> Row:
@@ -222,6 +218,7 @@ def tuner_restarts(count: int) -> Row:
                 time.sleep(0.5)
                 network.mend()
                 network.lose_answer_to(b"INSERT")
+                time.sleep(1)  # for some tells
         results += told
     failures = sum(result.lost + result.errors for result in results)
     return Row("tells, restarts and cuts", results[0].acknowledged, failures, f"{failures} lost", "0 lost")
@@ -234,7 +231,7 @@ def tuner_disks(count: int) -> Row:
         read_only = stressed_tuners.read_only(f"{folder}/read_only.db")
     lost, errors = full.lost + read_only.lost, full.errors + read_only.errors
     return Row(
-        "tells, full and read-only", count + 1, lost + int(errors != 2), f"{errors} typed errors", "0 lost, 2 errors"
+        "tells, full and read-only", count + 1, lost + int(errors != 2), f"{errors} typed errors", "2 typed errors"
     )
 
 
@@ -253,16 +250,17 @@ def tuner_tells(count: int) -> Row:
     failures = sum(rates[kind].per_second < rate or rates[kind].p99 > 0.05 for kind, rate in wanted.items())
     speeds = ", ".join(f"{rate.per_second:.0f}" for rate in rates.values())
     slowest = max(rate.p99 for rate in rates.values())
-    return Row(
-        "tells/s and p99, 2 stores", 2 * count, failures, f"{speeds}; {slowest * 1e3:.0f} ms", "300, 1000; 50 ms"
-    )
+    return Row("tells/s and p99, 2 stores", 2 * count, failures, f"{speeds}; {slowest * 1e3:.0f} ms", "300, 1000; 50ms")
 
 
 def tuner_asks(count: int) -> Row:
+    """Ask, on SQLite and on PostgreSQL, after so many tells; then start from nothing."""
     with stores() as kinds:
-        medians = [float(np.median(stressed_tuners.ask_seconds(new(), count, 100))) for new in kinds.values()]
-    slowest = max(medians)
-    return Row("tells before an ask", count, int(slowest > 0.01), f"{slowest * 1e3:.1f} ms (median)", "< 10 ms")
+        places = [new() for new in kinds.values()]
+        medians = [float(np.median(stressed_tuners.ask_seconds(place, count, 100))) for place in places]
+        start = max(map(stressed_tuners.restart_seconds, places))
+    worst = f"{max(medians) * 1e3:.1f} ms, {start:.1f} s"
+    return Row("tells; an ask, a restart", count, int(max(medians) > 0.01 or start > 2), worst, "10 ms, 2 s")
 
 
 CHECKS = {

@@ -10,6 +10,7 @@ import resource
 import signal
 import struct
 import time
+import traceback
 from contextlib import contextmanager
 from typing import NamedTuple
 
@@ -46,12 +47,12 @@ def add_asks(tuner, count, told=0):
         drafts += [Draft("told", {"metrics": metrics_of(id)}, id) for id in list(asks)[:told]]
         return log.append(*drafts)
 
-    return [event.ask for event in tuner._store.write(tuner.name, step) if event.kind == "asked"]
+    return [event.ask for event in tuner._session.store.write(tuner.name, step) if event.kind == "asked"]
 
 
 def fingerprint(tuner):
     """Return a digest of all that a process knows of a tuner, and of what it would decide next."""
-    with tuner._up_to_date() as replay:
+    with tuner._session.up_to_date() as replay:
         rows = [[row.id, row.values, row.status, row.metrics] for row in replay.rounds.by_id.values()]
         learned = {name: array.tobytes().hex() for name, array in replay.decider.learned().items()}
         proposal = replay.decider.decide(len(rows) + 1, None)
@@ -74,6 +75,8 @@ class Child:
                 os.close(self._reading)
                 task(*arguments, lambda number: os.write(writing, NUMBER.pack(number)))
                 status = 0
+            except BaseException:
+                traceback.print_exc()
             finally:
                 os._exit(status)
         os.close(writing)
@@ -99,7 +102,6 @@ class Child:
 class Kills(NamedTuple):
     acknowledged: int
     lost: int  # of these
-    restart: float  # seconds from nothing to the first decision afterwards
 
 
 def kills(store, count, asks=1000, seed=0, progress=lambda done: None):
@@ -119,20 +121,13 @@ def kills(store, count, asks=1000, seed=0, progress=lambda done: None):
         told = {row.id for row in tuner.history()[open_asks[0] - 1 :] if row.status == "told"}
         open_asks = [ask for ask in open_asks if ask not in told]
     told = {row.id for row in tuner.history() if row.status == "told" and row.metrics == metrics_of(row.id)}
-    return Kills(len(acknowledged), len(acknowledged - told), restart_seconds(store))
+    return Kills(len(acknowledged), len(acknowledged - told))
 
 
 def _tell_all(tuner, asks, acknowledge):
     for ask in asks:
         tuner.tell(ask, **metrics_of(ask))
         acknowledge(ask)
-
-
-def restart_seconds(store):
-    """Return how long a process that knows nothing takes until its first decision."""
-    start = time.perf_counter()
-    sb.Tuner.open("stressed", store=store).ask()
-    return time.perf_counter() - start
 
 
 # -- Races. --
@@ -157,7 +152,7 @@ def race(store, processes, rounds):
     results = [child.end() for child in children]
     tuner = new_tuner(store)
     told = [row for row in tuner.history() if row.status == "told"]
-    events = tuner._store.read(tuner.name, lambda log: log.events())
+    events = tuner._session.events()
     reports = [event.ask for event in events if event.kind == "told"]
     wrong = processes * rounds - len(told) + len(reports) - len(set(reports))
     expected = _as_number(fingerprint(tuner))
@@ -226,6 +221,13 @@ def ask_seconds(store, tells, asks):
     return seconds
 
 
+def restart_seconds(store):
+    """Return how long a session that knows nothing takes until its first decision."""
+    begin = time.perf_counter()
+    sb.Tuner.open("stressed", store=store).ask()
+    return time.perf_counter() - begin
+
+
 # -- Disks and databases. --
 
 
@@ -268,7 +270,7 @@ def read_only(store, user=65534):
     """Return what happens to a user who may read the file but not write it."""
     tuner = new_tuner(store)
     ask = tuner.ask().id
-    tuner._store._engine.dispose()
+    tuner._session.store._engine.dispose()
     for path, mode in ((store, 0o444), (os.path.dirname(store), 0o555)):
         os.chmod(path, mode)
     status, numbers = Child(_tell_as, user, store, ask).end()

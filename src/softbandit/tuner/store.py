@@ -11,13 +11,14 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from softbandit.errors import Description, StoreError, UnknownNameError, needs_extra
+from softbandit.tuner import tables
 from softbandit.tuner.engine import connect, store_url
 from softbandit.tuner.events import Draft, Event, encode
 from softbandit.tuner.log import Log
-from softbandit.tuner.reports import append_report
+from softbandit.tuner.reports import append_first_report
 from softbandit.tuner.retries import patiently
 from softbandit.tuner.snapshots import Snapshot
-from softbandit.tuner.tables import SNAPSHOTS, TUNERS, migrate
+from softbandit.tuner.tables import SNAPSHOTS, TUNERS, has_tables, migrate, stored_version
 
 with needs_extra("sqlalchemy", "tuner"):
     from sqlalchemy import Connection, Engine, select
@@ -36,7 +37,15 @@ class Store:
         self._engine: Engine = connect(url, new)
         self._process = os.getpid()
         weakref.finalize(self, _close, self._engine, self._process)
-        self._patiently(lambda connection, _: migrate(connection), writes=True)
+        self._prepare(new)
+
+    def _prepare(self, new: bool) -> None:
+        """Create or migrate the tables, unless they are as they should be already."""
+        version = self._patiently(lambda connection, _: stored_version(connection) if has_tables(connection) else None)
+        if version is None and not new:
+            raise StoreError.of(f"store {self.name}", "a database with tuners", Description("another one"), "Check it.")
+        if version != tables.VERSION:
+            self._patiently(lambda connection, _: migrate(connection), writes=True)
 
     # -- Tuners. --
 
@@ -84,7 +93,9 @@ class Store:
         """
         event = draft.at_number(0)
         fields = {"kind": event.kind, "ask": event.ask, "at": event.at, "body": encode(event.body), "request": ""}
-        return self._unless_taken(lambda connection, _: append_report(connection, name, described, fields), single=True)
+        return self._unless_taken(
+            lambda connection, _: append_first_report(connection, name, described, fields), single=True
+        )
 
     # -- Snapshots. --
 
@@ -98,16 +109,18 @@ class Store:
 
         return self.read(name, step)
 
-    def keep_snapshot(self, name: str, snapshot: Snapshot) -> None:
-        """Store a snapshot in place of those before it."""
+    def keep_snapshot(self, name: str, snapshot: Snapshot, every: int) -> None:
+        """Store a snapshot in place of those before it, unless one has fewer than `every` events less."""
 
-        def step(log: Log) -> list[Event]:
-            of_tuner = SNAPSHOTS.c.tuner == log.tuner
-            log.connection.execute(SNAPSHOTS.delete().where(of_tuner, SNAPSHOTS.c.number <= snapshot.number))
-            log.connection.execute(SNAPSHOTS.insert().values(tuner=log.tuner, **snapshot._asdict()))
-            return []
+        def step(connection: Connection, _: int) -> None:
+            tuner = self._log(connection, name, "").tuner
+            of_tuner = SNAPSHOTS.c.tuner == tuner
+            recent = select(SNAPSHOTS.c.number).where(of_tuner, SNAPSHOTS.c.number > snapshot.number - every)
+            if connection.execute(recent).first() is None:
+                connection.execute(SNAPSHOTS.delete().where(of_tuner))
+                connection.execute(SNAPSHOTS.insert().values(tuner=tuner, **snapshot._asdict()))
 
-        self.write(name, step)
+        self._patiently(step, writes=True)
 
     # -- Transactions. --
 
