@@ -2,6 +2,8 @@ import math
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import softbandit as sb
 
@@ -30,6 +32,32 @@ def test_a_number_between_two_steps_is_refused_with_both_and_a_rounding_error_is
     with pytest.raises(sb.ArgumentError, match=r"rate: expected 0.1 plus a multiple of 0.1, got 0.25. Pass 0.2 or 0.3"):
         rate.encode("rate", 0.25)
     assert rate.encode("rate", 0.1 + 0.2) == rate.encode("rate", 0.3)
+
+
+@given(
+    st.sampled_from([sb.Float, sb.LogFloat]),
+    st.floats(1e-6, 1e6),
+    st.integers(1, 2**30),
+    st.floats(1e-3, 1e9),
+    st.floats(0, 1),
+)
+def test_any_stepped_range_that_is_accepted_is_consistent(kind, low, steps, step, u):
+    try:
+        parameter = kind(low, low + steps * step, step=step)
+    except sb.ArgumentError:
+        return
+    assert parameter.size == steps + 1
+    value = parameter.decode(np.array([u]))
+    features = np.array(parameter.encode("x", value))
+    assert parameter.decode(features) == value
+    np.testing.assert_array_equal(parameter.snap(features[None])[0], features)
+
+
+@given(st.integers(1, 2**39), st.integers(1, 2**39), st.floats(0, 1))
+def test_any_log_integer_is_decoded_to_itself(low, width, u):
+    parameter = sb.LogInteger(low, low + width)
+    value = parameter.decode(np.array([u]))
+    assert parameter.decode(np.array(parameter.encode("x", value))) == value
 
 
 @pytest.mark.parametrize("step", [0, -1, math.nan, "0.1", 2.0, 0.3, 1e-12])

@@ -50,13 +50,12 @@ def test_points_that_are_no_candidates_equal_the_dense_formula():
     np.testing.assert_allclose(got, np.array(expected)[:, :5], rtol=1e-5)
 
 
-def test_surprise_is_the_standardised_residual_one_step_ahead():
+def test_residual_is_that_one_step_ahead():
     the_model, posterior = model(), candidates(model())
     for t in range(len(FURTHER)):
-        mean, variance = dense(the_model, np.r_[PLAYED, FURTHER[:t]], np.r_[Y, Y_FURTHER[:t]])
-        i = FURTHER[t]
-        expected = (Y_FURTHER[t] - mean[i]) / np.sqrt(variance[i] + the_model.noise)
-        assert posterior.surprise(ARMS[FURTHER[: t + 1]], Y_FURTHER[: t + 1]) == pytest.approx(expected, rel=1e-5)
+        mean, _ = dense(the_model, np.r_[PLAYED, FURTHER[:t]], np.r_[Y, Y_FURTHER[:t]])
+        expected = Y_FURTHER[t] - mean[FURTHER[t]]
+        assert posterior.residual(ARMS[FURTHER[: t + 1]], Y_FURTHER[: t + 1]) == pytest.approx(expected, rel=1e-5)
 
 
 def test_without_further_points_mean_and_variance_equal_the_dense_formula():

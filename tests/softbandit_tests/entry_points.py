@@ -258,6 +258,7 @@ def _methods():
         "Kernel.rescaled": (sb.Linear().rescaled, {"arms": POINTS + 1}),
         "Kernel.__mul__": (sb.Linear().__mul__, {"other": 0.5}),
         "Space.encode": (space.encode, {"values": {"a": 0.5, "n": 2, "k": "b"}}),
+        "Space.encode_if_possible": (space.encode_if_possible, {"values": {"a": 0.5, "n": 20, "k": "b"}}),
         "SpaceProblem.discretised": (searched.discretised, {"points": POINTS}),
         "Standard.problem": (sb.problems.STANDARD["branin"].problem, {"noise": 0.1, "lengthscale": 0.3}),
         "Configurations.metric": (sb.data.load_configurations("SS-D").metric, {"name": "Latency-"}),

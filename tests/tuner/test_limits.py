@@ -39,7 +39,10 @@ def test_a_window_is_part_of_the_limit():
 
 def test_numbers_are_shown_in_the_units_of_the_limit():
     assert sb.Share("ms", above=50, at_most=0.01).show(0.00123456) == "0.12%"
+    assert sb.Share("ms", above=50, at_most=0.01).show(-1e-9) == "0%"
     assert sb.Mean("ms", at_most=12).show(11.912345) == "11.91"
+    assert sb.Mean("rows", at_least=12).show(17466.9) == "17470"
+    assert sb.Excess("ms", above=50, at_most=1).show(-0.1) == "0"
 
 
 @pytest.mark.parametrize(

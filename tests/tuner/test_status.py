@@ -36,7 +36,7 @@ def test_a_status_reads_as_sentences():
         "mean rows 110 [105, 115]; baseline 100 [98, 102]",
         "gain over the baseline +10 [+4, +16], +10.0%",
         "limit mean ms <= 12: 11.4 [11, 11.8], 95% used, held, price 3.25",
-        "recommended: clients = 4, rate = 0.1235",
+        "recommended: clients=4, rate=0.1235",
         "  rows 112 [108, 116], gain +12 [+9, +15]",
         "  mean ms 11 [9.5, 12.5]",
         "  all limits met with probability 0.93",
@@ -65,9 +65,10 @@ def test_a_status_fits_80_columns_whatever_its_names():
         paused=True,
     )
     assert max(map(len, str(long).splitlines())) < 80
+    assert all(line.count("[") == line.count("]") for line in str(long).splitlines())
     assert "and 291 more" in str(long)
     assert "paused" in str(long)
-    assert "recommended if hour = 3.5:" in str(long)
+    assert "recommended if hour=3.5:" in str(long)
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ A value is text, a number, True, False, None, or a tuple of these, so that a fil
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -73,7 +74,7 @@ class Ordinal(Parameter):
     def size(self) -> float:
         return len(self.values)
 
-    @property
+    @cached_property
     def _levels(self) -> EvenLevels:
         return EvenLevels(len(self.values) - 1)
 
@@ -81,7 +82,7 @@ class Ordinal(Parameter):
         return [self._levels.feature(_position(what, value, self.values))]
 
     def decode(self, u: Floats) -> Any:
-        return self.values[int(self._levels.nearest(u)[0])]
+        return self.values[self._levels.level(float(u[0]))]
 
     def snap(self, U: Floats) -> Floats:
         return self._levels.snap(U)

@@ -25,13 +25,16 @@ class Levels(ABC):
     def feature(self, i: int) -> float:
         return float(self.features(np.array([float(i)]))[0])
 
+    def level(self, u: float) -> int:
+        return int(self.nearest(np.array([u]))[0])
+
     def snap(self, U: Floats) -> Floats:
         return self.features(self.nearest(U))
 
     def steps(self, u: Floats) -> Floats:
         """Return the features of the levels below and above, (n, 1)."""
-        i = self.nearest(u)
-        return np.array([self.features(j) for j in (i - 1, i + 1) if 0 <= j[0] <= self.last])
+        i = self.level(float(u[0]))
+        return np.array([[self.feature(j)] for j in (i - 1, i + 1) if 0 <= j <= self.last])
 
     def every(self) -> Floats:
         return self.features(np.arange(self.last + 1.0)[:, None])
@@ -39,13 +42,19 @@ class Levels(ABC):
 
 @dataclass(frozen=True)
 class EvenLevels(Levels):
-    """Features i / last."""
+    """Features i / last. A single one is computed without NumPy, which would take longer."""
 
     def features(self, i: Floats) -> Floats:
         return i / self.last
 
     def nearest(self, U: Floats) -> Floats:
         return np.round(clip(U) * self.last)
+
+    def feature(self, i: int) -> float:
+        return i / self.last
+
+    def level(self, u: float) -> int:
+        return round(min(max(u, 0.0), 1.0) * self.last)
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 import math
 from abc import abstractmethod
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -17,7 +18,9 @@ from softbandit.errors import ArgumentError, Description
 LARGEST_WHOLE = 2**53  # whole numbers up to here are exact in float64
 LARGEST_LOG_WHOLE = 2**40  # the features of whole numbers up to here differ in float64
 MOST_STEPS = 2**30
-OFF_STEP = 1e-6  # of a step: how far from a level a number may be
+LEAST_STEP = 1e-11  # relative to the numbers themselves, of which float64 holds 15 digits
+FARTHEST = 1e3  # feature of a number outside the range
+OFF_STEP = 1e-3  # of a step: how far from a level a number may be
 
 
 class _Range(Parameter):
@@ -40,7 +43,7 @@ class _Range(Parameter):
     def free(self) -> bool:
         return self.last is None
 
-    @property
+    @cached_property
     def levels(self) -> Levels:
         assert self.last is not None
         if self.logarithmic:
@@ -51,7 +54,10 @@ class _Range(Parameter):
         try:
             return self.encode(what, value)
         except ArgumentError:
-            return [self._feature(what, validation.number(what, value))]
+            u = self._feature(what, validation.number(what, value))
+        if not abs(u) <= FARTHEST:
+            raise ArgumentError.of(what, "a number near the range", value, "It says nothing about the range.")
+        return [u]
 
     def _feature(self, what: str, x: float) -> float:
         if self.logarithmic:
@@ -96,7 +102,7 @@ class _RealRange(_Range):
 
     def decode(self, u: Floats) -> float:
         if self.last is not None:
-            return self._value(int(self.levels.nearest(u)[0]))
+            return self._value(self.levels.level(float(u[0])))
         x = self.low * (self.high / self.low) ** float(u[0]) if self.logarithmic else self._between(float(u[0]))
         return min(max(float(x), self.low), self.high)
 
@@ -114,10 +120,13 @@ class _RealRange(_Range):
             return
         step = validation.positive("step", self.step)
         steps = (self.high - self.low) / step
-        if not (0.5 < steps <= MOST_STEPS and abs(steps - round(steps)) <= OFF_STEP):
+        size = max(abs(self.low), abs(self.high))
+        divides = 0.5 < steps <= MOST_STEPS and abs(steps - round(steps)) <= OFF_STEP
+        if not divides or step < LEAST_STEP * size:
             got = Description(f"{step:g} from {self.low:g} to {self.high:g}")
-            nearest = self.low + step * max(1, min(round(steps), MOST_STEPS))
-            raise ArgumentError.of("step", "a step that divides high - low", got, f"For example high={nearest:.12g}.")
+            nearest = self.low + step * max(1, round(min(steps, MOST_STEPS)))
+            expected = f"a step that divides high - low into at most {MOST_STEPS} parts"
+            raise ArgumentError.of("step", expected, got, f"For example high={nearest:.12g}.")
         validation.store(self, step=step)
 
 
@@ -164,7 +173,7 @@ class _WholeRange(_Range):
         return [self.levels.feature(i)]
 
     def decode(self, u: Floats) -> int:
-        return self.low + int(self.levels.nearest(u)[0])
+        return self.low + self.levels.level(float(u[0]))
 
     def _check_range(self, least: int, most: int) -> None:
         low, high = (validation.whole(name, getattr(self, name), least, most) for name in ("low", "high"))

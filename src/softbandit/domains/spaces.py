@@ -195,7 +195,7 @@ class Space(Domain):
 
     def encode(self, values: Mapping[str, object]) -> Floats:
         """Return the features of named values, (d,)."""
-        validation.instance("values", values, Mapping, "a value for each name", 'For example {"rate": 0.1}.')
+        _check_mapping(values)
         names = [name for name, _, _ in self.parts]
         unknown = [name for name in values if name not in names]
         if unknown:
@@ -211,11 +211,16 @@ class Space(Domain):
         Numbers outside the range have features outside [0, 1], and parameters that there are no longer are left out.
         A choice that was removed, another value of a fixed parameter, or no value of a new one cannot be encoded.
         """
+        _check_mapping(values)
         try:
             rows = [parameter.extrapolate(name, values[name]) for name, parameter, _ in self.parts]
         except (ArgumentError, KeyError):
             return None
         return np.array([u for row in rows for u in row])
+
+
+def _check_mapping(values: object) -> None:
+    validation.instance("values", values, Mapping, "a value for each name", 'For example {"rate": 0.1}.')
 
 
 def _pairs(given: object) -> tuple[tuple[str, Parameter], ...]:

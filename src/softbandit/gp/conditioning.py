@@ -66,10 +66,10 @@ class CandidatePosterior:
         among = self._covariance(P, further)
         return np.asarray(mean + among[:, :o] @ (R[:o, :o].T @ (R[:o, :o] @ (y - mean[:o]))))
 
-    def surprise(self, P: Floats, y: Floats) -> float:
-        """Return the last of y (p,) minus its mean given the others, in standard deviations: N(0, 1) by the model."""
+    def residual(self, P: Floats, y: Floats) -> float:
+        """Return the last of y (p,) minus its mean given all the others."""
         further, R = self._block(P)
-        return float(R[-1] @ (y - [row.mean for row in further]))
+        return float(R[-1] @ (y - [row.mean for row in further]) / R[-1, -1])
 
     def _block(self, P: Floats) -> tuple[list[Further], Floats]:
         """Return the further points, and R = L^-1 with L L^T = A."""

@@ -17,7 +17,7 @@ def status_of(name: str, rounds: Rounds, decider: Decider) -> Status:
     context = listed[-1].context if listed else None
     learned = decider.has_learned and (description.context is None or context is not None)
     prices = decider.prices(context) if learned else {}
-    costs = zip(description.limits, decider.evidence.counted_costs(), strict=True)
+    costs = zip(description.limits, decider.evidence.costs_by_limit(), strict=True)
     reward, baseline, gain = mean_rewards(description, listed)
     return Status(
         name=name,

@@ -20,7 +20,7 @@ NONE = errors.Description("none")
 
 @dataclass(frozen=True, eq=False)
 class Description:
-    """Everything about a tuner that its user chose. Two are equal if nothing `differences` names sets them apart.
+    """Everything about a tuner that its user chose. Two are equal if `differences` finds none.
 
     Parameters
     ----------

@@ -1,16 +1,20 @@
-"""A watch for shifts: whether measurements still agree with what was learned.
+"""A watch for shifts: whether measurements still agree with what was learned as well as earlier ones did.
 
-By the model, residuals one step ahead are independent and standard normal. The watch compares that with residuals
-twice as large: with l = ln N(e; 0, 4) - ln N(e; 0, 1) it keeps, for each output,
+Residuals one step ahead are compared with those before them, not with the model's own idea of their size: on a rough
+surface a model is often surprised, and that is no shift. They are not divided by a deviation, which would change
+whenever the noise is learned again. Residuals at points that were measured before are one class,
+and those at new points another, since they differ in size.
 
-    W_t = max(W_t-1, -ln t(t + 1)) + l_t        and raises an alarm if W_t >= ln((1 + m) / FALSE_ALARM)
+The ranks of independent residuals of one distribution, the largest first, are independent, and the n-th is uniform on
+1, ..., n (Renyi). Whoever believes in a shift just before step s expects those since then to be the largest: if k of
+them are of this class, the next one has a rank of at most k + 1. A bet of half the stake on that multiplies it by
 
-W_t is the largest of the sums of l from some s to t, less ln s(s + 1). The exponential of such a sum is a martingale
-with mean 1, so it ever reaches s(s + 1) (1 + m) / FALSE_ALARM with at most the inverse of that as its probability
-(Ville). These add up to FALSE_ALARM over all s and outputs, since 1 / s(s + 1) add up to 1: a probability for all
-rounds together, not for each. Residuals count as at most CLIPPED, which lowers W_t, so that one outlier is no shift.
+    (n / (k + 1) + 1) / 2  if the rank is at most k + 1,  else  1 / 2
 
-The sum that is largest begins where the shift probably was.
+which has mean 1 without a shift. There is one such bet for each s, and an alarm if one of them has ever multiplied
+its stake by s (s + 1) (1 + m) / FALSE_ALARM, which has at most the inverse of that as its probability (Ville). These
+add up to FALSE_ALARM over all s and 1 + m outputs, since 1 / s(s + 1) add up to 1: the probability of a false alarm in
+all rounds together. If residuals become smaller as more is learned, it is less.
 """
 
 import math
@@ -18,35 +22,47 @@ from typing import NamedTuple
 
 import numpy as np
 
-from softbandit.backend import Floats, Ints
+from softbandit.backend import Bools, Floats, Ints
 
-FALSE_ALARM = 0.01  # probability that an alarm is ever raised without a shift
-RATIO = 2.0  # of the deviations of residuals that are compared
-CLIPPED = 4.0
+FALSE_ALARM = 0.01
+REMEMBERED = 1000  # residuals that a new one is compared with
 
 
 class Watch(NamedTuple):
-    """W of each output, and the measurement at which its sum begins."""
+    """The residuals so far, and the logarithm of what each bet has made of its stake."""
 
-    level: Floats  # (1 + m,)
-    since: Ints  # (1 + m,)
-    rounds: int  # t
+    steps: int
+    rows: Ints  # (t,): the measurements, of which each begins a bet
+    sizes: Floats  # (t, 2 + m): 1 if the point was new, and the size of each output's residual
+    gains: Floats  # (t, 1 + m)
+    scales: Bools  # (1 + m,): whether each output is on a log scale
 
     @classmethod
-    def begin(cls, outputs: int) -> "Watch":
-        return cls(np.full(outputs, -np.inf), np.zeros(outputs, dtype=np.int64), 0)
+    def begin(cls, scales: Bools) -> "Watch":
+        outputs = len(scales)
+        return cls(0, np.empty(0, dtype=np.int64), np.empty((0, 1 + outputs)), np.empty((0, outputs)), scales)
 
-    def step(self, residuals: Floats, row: int) -> "Watch":
+    def on_scales(self, scales: Bools) -> "Watch":
+        """Return the watch, or a new one if outputs are on other scales now: their residuals cannot be compared."""
+        return self if np.array_equal(self.scales, scales) else Watch.begin(scales)
+
+    def step(self, residuals: Floats, is_new: bool, row: int) -> "Watch":
         """Return the watch after the residuals (1 + m,) of measurement `row`."""
-        t = self.rounds + 1
-        e2 = np.minimum(residuals**2, CLIPPED**2)
-        step = e2 * (1 - RATIO**-2) / 2 - math.log(RATIO)
-        fresh = -math.log(t * (t + 1))
-        since = np.where(self.level < fresh, row, self.since)
-        return Watch(np.maximum(self.level, fresh) + step, since, t)
+        kept = slice(1 - REMEMBERED, None)
+        rows = np.append(self.rows[kept], row)
+        sizes = np.concatenate([self.sizes[kept], [[is_new, *np.abs(residuals)]]])
+        peers = sizes[:, 0] == is_new
+        rank = (sizes[peers, 1:] >= sizes[-1, 1:]).sum(axis=0)  # 1 is the largest
+        since = np.cumsum(peers[::-1])[::-1][:, None]  # k + 1 of each bet
+        won = np.where(rank <= since, np.log((peers.sum() / since + 1) / 2), -math.log(2))
+        gains = np.concatenate([self.gains[kept], np.zeros((1, len(residuals)))]) + won
+        return Watch(self.steps + 1, rows, sizes, gains, self.scales)
 
     @property
     def shift(self) -> int | None:
         """The measurement at which a shift probably was, if there is an alarm."""
-        alarms = self.level >= math.log(len(self.level) / FALSE_ALARM)
-        return int(self.since[alarms].min()) if alarms.any() else None
+        s = self.steps - np.arange(len(self.rows))[::-1]
+        excess = self.gains.max(axis=1) - np.log(s * (s + 1.0))
+        found = int(excess.argmax())
+        alarm = excess[found] >= math.log(self.gains.shape[1] / FALSE_ALARM)
+        return int(self.rows[found]) if alarm else None

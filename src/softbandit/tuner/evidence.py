@@ -167,16 +167,15 @@ class Evidence:
         """The number of rounds that count in the limits: those measured, and those pending."""
         return self._costs.rows + len(self.pending)
 
-    def counted_costs(self) -> list[Floats]:
-        """Return the costs of the rounds that count for each limit."""
+    def costs_by_limit(self) -> list[Floats]:
+        """Return the costs of each limit in the rounds since it counts."""
         costs = self._costs.buffer[: self._costs.rows]
-        counted = (costs[first:, i] for i, first in enumerate(self.since))
-        windows = [limit.window or 0 for limit in self.description.limits]  # the last 0 are all of them
-        return [c[-window:] for c, window in zip(counted, windows, strict=True)]
+        return [costs[first:, i] for i, first in enumerate(self.since)]
 
     def debts(self) -> Floats:
         """Return the total of each cost over the rounds that count for its limit, (m,)."""
-        return np.array([float(costs.sum()) for costs in self.counted_costs()])
+        windows = [limit.window or 0 for limit in self.description.limits]  # the last 0 are all of them
+        return np.array([float(c[-window:].sum()) for c, window in zip(self.costs_by_limit(), windows, strict=True)])
 
 
 def worse(a: Floats, b: Floats) -> Floats:

@@ -1,7 +1,19 @@
 """Descriptions and values from text, for files and the command line.
 
 Parameters and limits are written as in Python, such as `Integer(1, 16)` or `Mean("latency_ms", at_most=12)`. They are
-parsed, not executed. Values are written as JSON, or as plain text.
+parsed, not executed. Values are written as JSON, or as plain text. A file has the settings of `Tuner`:
+
+    maximize = "rows_per_s"
+    limits = ['Mean("latency_ms", at_most=12)']
+    rounds = 500
+
+    [space]
+    clients = "Integer(1, 16)"
+    codec = 'Categorical(["zstd", "lz4"])'
+
+    [baseline]
+    clients = 4
+    codec = "zstd"
 """
 
 import ast

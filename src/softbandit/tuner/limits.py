@@ -73,7 +73,7 @@ class Limit(ABC):
         return self.bound + self.sign * mean_cost
 
     def show(self, measured: float) -> str:
-        """Return such a number as text, to four digits."""
+        """Return such a number, or an end of its interval, as text."""
         return short(measured)
 
     @property
@@ -192,6 +192,9 @@ class Excess(Limit):
 
     def cost(self, value: float) -> float:
         return max(value - self.above, 0.0) - self.at_most
+
+    def show(self, measured: float) -> str:
+        return short(max(measured, 0.0))
 
 
 def short(number: float) -> str:

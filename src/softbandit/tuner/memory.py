@@ -6,7 +6,7 @@ mostly as smooth and as noisy as before.
 """
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from softbandit.tuner.evidence import Evidence
 
 LEARN_AGAIN = 16  # measurements after a shift, from which models are learned again
 
-Arrays = Mapping[str, Floats]
+Arrays = Mapping[str, Any]
 
 
 class Regime(NamedTuple):
@@ -29,10 +29,6 @@ class Regime(NamedTuple):
     carried: Floats  # models from before `start`, one row per output; empty if nothing was forgotten
     watch: Watch
 
-    @classmethod
-    def first(cls, outputs: int) -> "Regime":
-        return cls(0, 0, np.empty((0, 0)), Watch.begin(outputs))
-
 
 class Memory:
     """Beliefs from evidence. They are computed when they are needed, and kept while they hold."""
@@ -40,13 +36,18 @@ class Memory:
     def __init__(self, evidence: Evidence) -> None:
         self.evidence = evidence
         self.shifts: list[int] = []  # the measurements before which a shift was noticed
-        self._regime = Regime.first(self._outputs)
+        self._regime = self._first_regime()
         self._table: tuple[tuple[int, int], Floats] | None = None  # models, by (start, fitted)
         self._beliefs: tuple[tuple[int, int], Beliefs] | None = None  # by (start, synced)
 
     @property
-    def _outputs(self) -> int:
-        return 1 + len(self.evidence.description.limits)
+    def _watched_outputs(self) -> list[int]:
+        """The metric, and the limits on a mean: residuals of shares and excesses differ in size from point to point."""
+        limits = self.evidence.description.limits
+        return [0, *(i for i, limit in enumerate(limits, start=1) if limit.is_linear)]
+
+    def _first_regime(self) -> Regime:
+        return Regime(0, 0, np.empty((0, 0)), Watch.begin(np.zeros(len(self._watched_outputs), dtype=bool)))
 
     @property
     def regime(self) -> Regime:
@@ -73,13 +74,20 @@ class Memory:
         beliefs = self._beliefs_at(regime, row)
         if beliefs is None:
             return regime._replace(seen=row + 1)
-        P, Z = self.tail(beliefs, row + 1)
-        residuals = np.array([c.surprise(P, z) for c, z in zip(beliefs.without_candidates, Z, strict=True)])
-        watch = regime.watch.step(residuals, row)
+        residuals = self._residuals(beliefs, row)
+        is_new = not (self.evidence.X[regime.start : row] == self.evidence.X[row]).all(axis=1).any()
+        scales = np.array([beliefs.models[i].units.bend > 0 for i in self._watched_outputs])
+        watch = regime.watch.on_scales(scales).step(residuals, is_new, row)
         if watch.shift is None:
             return regime._replace(seen=row + 1, watch=watch)
         self.shifts.append(watch.shift)
-        return Regime(watch.shift, row + 1, table_of(beliefs.models), Watch.begin(self._outputs))
+        return Regime(watch.shift, row + 1, table_of(beliefs.models), Watch.begin(scales))
+
+    def _residuals(self, beliefs: Beliefs, row: int) -> Floats:
+        """Return a measurement minus what those before it let expect, on the scale on which each output is modelled."""
+        P, Z = self.tail(beliefs, row + 1)
+        pairs = [(beliefs.models[i], beliefs.without_candidates[i].residual(P, Z[i])) for i in self._watched_outputs]
+        return np.array([model.units.spread * residual for model, residual in pairs])
 
     def _beliefs_at(self, regime: Regime, count: int) -> Beliefs | None:
         """Return the beliefs after `count` measurements."""
@@ -112,10 +120,10 @@ class Memory:
         since = self.evidence.times[start] if start else 0.0
         self.evidence.changed(description)
         start, seen = int(np.searchsorted(self.evidence.times, since)), len(self.evidence)
-        self._regime = Regime.first(self._outputs)._replace(start=start, seen=seen)
+        self._regime = self._first_regime()._replace(start=start, seen=seen)
         self._table = self._beliefs = None
 
-    def learned(self) -> dict[str, Floats]:
+    def learned(self) -> dict[str, Any]:
         """Return what is expensive to learn, as small arrays."""
         _ = self.beliefs  # what is due is learned first
         (start, fitted), table = self._table or ((0, 0), np.empty((0, 0)))
@@ -123,18 +131,20 @@ class Memory:
         return {
             "models": table,
             "learned_from": np.array([start, fitted]),
-            "regime": np.array([regime.start, regime.seen, regime.watch.rounds]),
+            "regime": np.array([regime.start, regime.seen, regime.watch.steps]),
             "carried": regime.carried,
-            "level": regime.watch.level,
-            "since": regime.watch.since,
+            "watched": regime.watch.rows,
+            "sizes": regime.watch.sizes,
+            "gains": regime.watch.gains,
+            "scales": regime.watch.scales,
             "shifts": np.array(self.shifts, dtype=np.int64),
         }
 
     def use(self, learned: Arrays) -> None:
         """Start from what was learned from the same evidence, or from its beginning."""
         start, fitted = learned["learned_from"].tolist()
-        self._table = ((start, fitted), np.asarray(learned["models"])) if fitted else None
-        first, seen, rounds = learned["regime"].tolist()
-        watch = Watch(np.asarray(learned["level"]), np.asarray(learned["since"]), rounds)
-        self._regime = Regime(first, seen, np.asarray(learned["carried"]), watch)
+        self._table = ((start, fitted), learned["models"]) if fitted else None
+        first, seen, steps = learned["regime"].tolist()
+        watch = Watch(steps, *(learned[name] for name in ("watched", "sizes", "gains", "scales")))
+        self._regime = Regime(first, seen, learned["carried"], watch)
         self.shifts = learned["shifts"].tolist()

@@ -45,8 +45,8 @@ def _panels(rounds: Sequence[Round], decider: Decider) -> Iterator[Panel]:
     """Yield the functions that draw one panel each."""
     description = decider.description
     yield partial(_draw_metric, rounds=rounds, description=description)
-    for limit in description.limits:
-        yield partial(_draw_limit, rounds=rounds, limit=limit)
+    for limit, costs in zip(description.limits, decider.evidence.costs_by_limit(), strict=True):
+        yield partial(_draw_limit, costs=costs, limit=limit)
         yield partial(_draw_price, rounds=rounds, limit=limit)
     context = rounds[-1].context if rounds else None
     if decider.has_learned and (description.context is None or context is not None):
@@ -70,13 +70,12 @@ def _draw_metric(axes: "Axes", rounds: Sequence[Round], description: Description
     finish(axes, f"Metric: {metric}", "round", "")
 
 
-def _draw_limit(axes: "Axes", rounds: Sequence[Round], limit: Limit) -> None:
-    """Draw what is limited, over the rounds that count up to each one, and the limit."""
-    ids, values = _measured(rounds, limit.metric)
-    measured = np.array([limit.measure(limit.cost(value)) for value in values.tolist()])
-    axes.plot(ids, moving_average(measured, limit.window), color=COLOURS[1], lw=1.5)
+def _draw_limit(axes: "Axes", costs: Floats, limit: Limit) -> None:
+    """Draw what is limited, as it was after each round since the limit counts, and the limit."""
+    measured = moving_average(limit.bound + limit.sign * costs, limit.window)
+    axes.plot(np.arange(1, len(costs) + 1), measured, color=COLOURS[1], lw=1.5)
     axes.axhline(limit.bound, color="black", lw=0.8, ls="--")
-    finish(axes, f"Limit: {limit.text}", "round", limit.name if len(limit.name) < 30 else "")
+    finish(axes, f"Limit: {limit.text}", "rounds reported", limit.name if len(limit.name) < 30 else "")
 
 
 def _draw_price(axes: "Axes", rounds: Sequence[Round], limit: Limit) -> None:

@@ -5,6 +5,7 @@ is expected of the recommended values come from the model, and hold with its pro
 """
 
 import math
+import re
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -30,7 +31,8 @@ class LimitStatus:
 
     @classmethod
     def of(cls, limit: Limit, costs: Floats, price: float | None) -> "LimitStatus":
-        values = [limit.measure(cost) for cost in costs.tolist()]
+        """Return the status of a limit, given the costs of all rounds since it counts."""
+        values = [limit.measure(cost) for cost in costs[-(limit.window or 0) :].tolist()]  # the last 0 are all
         interval = Interval.of_share if isinstance(limit, Share) else Interval.of
         return cls(limit, len(values), interval(values), price)
 
@@ -147,7 +149,7 @@ class Status:
 
 def _assignments(values: Values) -> str:
     shown = {name: short(value) if isinstance(value, float) else value for name, value in values.items()}
-    return ", ".join(f"{name} = {value}" for name, value in shown.items())
+    return ", ".join(f"{name}={value}" for name, value in shown.items())
 
 
 def _signed(number: float) -> str:
@@ -155,7 +157,9 @@ def _signed(number: float) -> str:
 
 
 def _wrapped(text: str) -> list[str]:
-    return textwrap.wrap(text, WIDTH, initial_indent="", subsequent_indent="  ", drop_whitespace=True) or [""]
+    """Return lines of at most WIDTH characters. An interval is not split."""
+    whole = re.sub(r", (?=[^\[\]]*\])", ",\xa0", text)
+    return [line.replace("\xa0", " ") for line in textwrap.wrap(whole, WIDTH, subsequent_indent="    ")]
 
 
 def _plain(value: Any) -> Any:
