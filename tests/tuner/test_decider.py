@@ -28,7 +28,7 @@ def description(**changes):
 def measured(values, context=None, t=0, noise=0.0):
     """Return metrics: the gain is highest near (9, 9), where the cost of x + y is above its limit; it jumps in t."""
     x, y = float(values["x"]), float(values["y"])
-    best = 9.0 - (6.0 if t >= 60 else 0.0) + (0.0 if context is None else math.cos(context["hour"] / 24 * 2 * math.pi))
+    best = 9.0 - (6.0 if t > 40 else 0.0) + (0.0 if context is None else math.cos(context["hour"] / 24 * 2 * math.pi))
     return {"gain": 50 - (x - best) ** 2 - (y - best) ** 2 + noise, "cost": x + y + noise, "other": 1.0}
 
 
@@ -100,12 +100,11 @@ def test_who_continues_from_a_snapshot_decides_the_same_to_the_bit(case):
     events = Events(description(**CASES[case]), in_flight=3, losses=True)
     events.play(12)
     number, learned = len(events.log), copy.deepcopy(events.decider.learned())
-    events.play(12 if case in ("box", "contexts") else 60)
+    events.play(12 if case in ("box", "contexts") else 36)
     expected = next_decision(events.decider)
     assert next_decision(events.replayed(len(events.log))) == expected
     assert next_decision(events.replayed(len(events.log), events.decider.learned())) == expected
-    if case != "auto":
-        assert next_decision(events.replayed(len(events.log), learned)) == expected
+    assert next_decision(events.replayed(len(events.log), learned)) == expected
     early = events.replayed(number, learned)
     for name, arguments in events.log[number:]:
         getattr(early, name)(*arguments)
@@ -233,10 +232,10 @@ def test_a_limit_over_a_window_is_repaid_within_it():
 
 def test_limits_are_kept_and_used():
     """The best point within the limit is (6, 6), which earns 32 of 50. A point far away earns -112."""
-    events = Events(description(limits=LIMITS[:1], rounds=50))
-    events.play(50)
+    events = Events(description(limits=LIMITS[:1], rounds=40))
+    events.play(40)
     gain, cost = np.array([[row.metrics[name] for name in ("gain", "cost")] for row in events.decider.evidence.rows]).T
-    assert gain[-20:].mean() > 25
+    assert gain[-10:].mean() > 25
     assert cost.mean() < 12 + 0.3
 
 
@@ -250,9 +249,9 @@ def test_contexts_are_learned_from_and_searched():
 
 def test_a_jump_is_noticed_and_forgotten_with_auto():
     events = Events(description(forget="auto", limits=()))
-    events.play(110)
+    events.play(70)
     (shift,) = events.decider.memory.shifts
-    assert 50 <= shift <= 62
+    assert shift == 40  # counted from 0
     assert "shifted" in events.decider.notes()[0]
     best = events.decider.recommend().values
     assert abs(best["x"] - 3) <= 1

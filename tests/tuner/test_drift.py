@@ -3,14 +3,15 @@
 import numpy as np
 import pytest
 
+from softbandit.policies.output_units import Units
 from softbandit.tuner.drift import Watch
 
 
 def watched(residuals, is_new):
     """Return the measurement at which the alarm comes and where the shift was by then; None if there is no alarm."""
-    watch = Watch.begin(np.zeros(residuals.shape[1], dtype=bool))
+    watch, units = Watch.begin(residuals.shape[1]), [Units()] * residuals.shape[1]
     for row, (e, new) in enumerate(zip(residuals, is_new, strict=True)):
-        watch = watch.step(e, bool(new), row)
+        watch = watch.step(units, np.stack([e + row, 0 * e + row]), bool(new), row)  # what is expected may be anything
         if watch.shift is not None:
             return row, watch.shift
     return None
@@ -32,12 +33,12 @@ def test_a_bet_has_mean_one_if_ranks_are_uniform():
     """With n residuals the next rank is each of 1, ..., n + 1 with the same probability; one bet for each beginning."""
     rng = np.random.default_rng(3)
     for n in (1, 2, 7):
-        watch = Watch.begin(np.zeros(1, dtype=bool))
-        for row, e in enumerate(rng.random(n)):
-            watch = watch.step(np.array([e]), False, row)
-        cuts = np.sort(np.append(watch.sizes[:, 1], [0.0, 1.0]))
+        watch, sizes = Watch.begin(1), rng.random(n)
+        for row, e in enumerate(sizes):
+            watch = watch.step([Units()], np.array([[e], [0.0]]), False, row)
+        cuts = np.sort(np.append(sizes, [0.0, 1.0]))
         between = (cuts[1:] + cuts[:-1]) / 2  # one residual of each rank
-        gains = np.array([watch.step(np.array([e]), False, n).gains[:, 0] for e in between])
+        gains = np.array([watch.step([Units()], np.array([[e], [0.0]]), False, n).gains[:, 0] for e in between])
         before = np.append(watch.gains[:, 0], 0.0)
         np.testing.assert_allclose(np.exp(gains - before).mean(axis=0), 1.0, rtol=1e-12)
 
@@ -62,7 +63,15 @@ def test_one_outlier_is_no_shift():
     assert watched(e, np.zeros(200)) is None
 
 
-def test_residuals_on_another_scale_are_not_compared_with_earlier_ones():
-    watch = Watch.begin(np.array([False])).step(np.array([1.0]), False, 0)
-    assert watch.on_scales(np.array([False])) is watch
-    assert watch.on_scales(np.array([True])).steps == 0
+def test_on_another_scale_all_residuals_are_compared_again():
+    """Factors of e^4 instead of e are the largest residuals on a log scale, but not on a plain one."""
+    rng = np.random.default_rng(4)
+    expected = np.exp(rng.uniform(1, 12, 60))
+    measured = expected * np.exp(rng.choice([-1.0, 1.0], 60) * np.r_[rng.uniform(0.5, 1, 50), rng.uniform(4, 5, 10)])
+    pairs = np.stack([measured, expected], axis=1)[:, :, None]
+    units, plain, late = [Units(zero=0.0, bend=0.01)], Watch.begin(1), Watch.begin(1)
+    for row, pair in enumerate(pairs):
+        plain = plain.step([Units()], pair, False, row)
+        late = late.step(units if row == 59 else [Units()], pair, False, row)
+    assert plain.shift is None
+    assert late.shift == 50

@@ -18,45 +18,57 @@ all rounds together. If residuals become smaller as more is learned, it is less.
 """
 
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from softbandit.backend import Bools, Floats, Ints
+from softbandit.policies.output_units import Units
 
 FALSE_ALARM = 0.01
 REMEMBERED = 1000  # residuals that a new one is compared with
 
 
 class Watch(NamedTuple):
-    """The residuals so far, and the logarithm of what each bet has made of its stake."""
+    """What was measured and expected so far, and the logarithm of what each bet has made of its stake."""
 
     steps: int
     rows: Ints  # (t,): the measurements, of which each begins a bet
-    sizes: Floats  # (t, 2 + m): 1 if the point was new, and the size of each output's residual
+    is_new: Bools  # (t,): whether it was at a new point
+    outputs: Floats  # (t, 2, 1 + m): measured, and expected by those before
     gains: Floats  # (t, 1 + m)
-    scales: Bools  # (1 + m,): whether each output is on a log scale
+    is_log: Bools  # (1 + m,): whether residuals of each output were compared on a log scale
 
     @classmethod
-    def begin(cls, scales: Bools) -> "Watch":
-        outputs = len(scales)
-        return cls(0, np.empty(0, dtype=np.int64), np.empty((0, 1 + outputs)), np.empty((0, outputs)), scales)
+    def begin(cls, outputs: int, is_log: Bools | None = None) -> "Watch":
+        scales = np.zeros(outputs, dtype=bool) if is_log is None else is_log
+        rows, is_new = np.empty(0, dtype=np.int64), np.empty(0, dtype=bool)
+        return cls(0, rows, is_new, np.empty((0, 2, outputs)), np.empty((0, outputs)), scales)
 
-    def on_scales(self, scales: Bools) -> "Watch":
-        """Return the watch, or a new one if outputs are on other scales now: their residuals cannot be compared."""
-        return self if np.array_equal(self.scales, scales) else Watch.begin(scales)
+    def step(self, units: Sequence[Units], pair: Floats, is_new: bool, row: int) -> "Watch":
+        """Return the watch after a measurement (2, 1 + m), with what was expected, on the scales of `units`."""
+        is_log = np.array([unit.bend > 0 for unit in units])
+        watch = self if np.array_equal(is_log, self.is_log) else self._replayed(units, is_log)
+        return watch._stepped(units, pair, is_new, row)
 
-    def step(self, residuals: Floats, is_new: bool, row: int) -> "Watch":
-        """Return the watch after the residuals (1 + m,) of measurement `row`."""
+    def _replayed(self, units: Sequence[Units], is_log: Bools) -> "Watch":
+        """Return the watch as if residuals had been compared on these scales from the beginning."""
+        watch = Watch.begin(len(units), is_log)._replace(steps=self.steps - len(self.rows))
+        for pair, is_new, row in zip(self.outputs, self.is_new, self.rows, strict=True):
+            watch = watch._stepped(units, pair, is_new, row)
+        return watch
+
+    def _stepped(self, units: Sequence[Units], pair: Floats, is_new: bool, row: int) -> "Watch":
         kept = slice(1 - REMEMBERED, None)
-        rows = np.append(self.rows[kept], row)
-        sizes = np.concatenate([self.sizes[kept], [[is_new, *np.abs(residuals)]]])
-        peers = sizes[:, 0] == is_new
-        rank = (sizes[peers, 1:] >= sizes[-1, 1:]).sum(axis=0)  # 1 is the largest
-        since = np.cumsum(peers[::-1])[::-1][:, None]  # k + 1 of each bet
-        won = np.where(rank <= since, np.log((peers.sum() / since + 1) / 2), -math.log(2))
-        gains = np.concatenate([self.gains[kept], np.zeros((1, len(residuals)))]) + won
-        return Watch(self.steps + 1, rows, sizes, gains, self.scales)
+        rows, peers = np.append(self.rows[kept], row), np.append(self.is_new[kept], is_new)
+        outputs = np.concatenate([self.outputs[kept], pair[None]])
+        sizes, same = residual_sizes(units, outputs), peers == is_new
+        rank = (sizes[same] >= sizes[-1]).sum(axis=0)  # 1 is the largest
+        since = np.cumsum(same[::-1])[::-1][:, None]  # k + 1 of each bet
+        won = np.where(rank <= since, np.log((same.sum() / since + 1) / 2), -math.log(2))
+        gains = np.concatenate([self.gains[kept], np.zeros((1, len(units)))]) + won
+        return Watch(self.steps + 1, rows, peers, outputs, gains, self.is_log)
 
     @property
     def shift(self) -> int | None:
@@ -66,3 +78,12 @@ class Watch(NamedTuple):
         found = int(excess.argmax())
         alarm = excess[found] >= math.log(self.gains.shape[1] / FALSE_ALARM)
         return int(self.rows[found]) if alarm else None
+
+
+def residual_sizes(units: Sequence[Units], outputs: Floats) -> Floats:
+    """Return the sizes (t, 1 + m) of residuals, on the scale on which each output is modelled."""
+    columns = [
+        unit.spread * np.abs(np.subtract(*unit.inside(y.T)))
+        for unit, y in zip(units, outputs.T.swapaxes(1, 2), strict=True)
+    ]
+    return np.stack(columns, axis=1)

@@ -47,7 +47,7 @@ class Memory:
         return [0, *(i for i, limit in enumerate(limits, start=1) if limit.is_linear)]
 
     def _first_regime(self) -> Regime:
-        return Regime(0, 0, np.empty((0, 0)), Watch.begin(np.zeros(len(self._watched_outputs), dtype=bool)))
+        return Regime(0, 0, np.empty((0, 0)), Watch.begin(len(self._watched_outputs)))
 
     @property
     def regime(self) -> Regime:
@@ -74,20 +74,24 @@ class Memory:
         beliefs = self._beliefs_at(regime, row)
         if beliefs is None:
             return regime._replace(seen=row + 1)
-        residuals = self._residuals(beliefs, row)
+        outputs = self._watched_outputs
+        units = [beliefs.models[i].units for i in outputs]
         is_new = not (self.evidence.X[regime.start : row] == self.evidence.X[row]).all(axis=1).any()
-        scales = np.array([beliefs.models[i].units.bend > 0 for i in self._watched_outputs])
-        watch = regime.watch.on_scales(scales).step(residuals, is_new, row)
+        pair = np.stack([self.evidence.Y[row, outputs], self._expected(beliefs, row)])
+        watch = regime.watch.step(units, pair, is_new, row)
         if watch.shift is None:
             return regime._replace(seen=row + 1, watch=watch)
         self.shifts.append(watch.shift)
-        return Regime(watch.shift, row + 1, table_of(beliefs.models), Watch.begin(scales))
+        return Regime(watch.shift, row + 1, table_of(beliefs.models), Watch.begin(len(outputs)))
 
-    def _residuals(self, beliefs: Beliefs, row: int) -> Floats:
-        """Return a measurement minus what those before it let expect, on the scale on which each output is modelled."""
+    def _expected(self, beliefs: Beliefs, row: int) -> Floats:
+        """Return what the measurements before one of them let expect of the outputs that are watched."""
         P, Z = self.tail(beliefs, row + 1)
-        pairs = [(beliefs.models[i], beliefs.without_candidates[i].residual(P, Z[i])) for i in self._watched_outputs]
-        return np.array([model.units.spread * residual for model, residual in pairs])
+        expected = []
+        for i in self._watched_outputs:
+            z = Z[i, -1] - beliefs.without_candidates[i].residual(P, Z[i])
+            expected.append(beliefs.models[i].units.outside(z, 0.0))
+        return np.array(expected)
 
     def _beliefs_at(self, regime: Regime, count: int) -> Beliefs | None:
         """Return the beliefs after `count` measurements."""
@@ -133,10 +137,7 @@ class Memory:
             "learned_from": np.array([start, fitted]),
             "regime": np.array([regime.start, regime.seen, regime.watch.steps]),
             "carried": regime.carried,
-            "watched": regime.watch.rows,
-            "sizes": regime.watch.sizes,
-            "gains": regime.watch.gains,
-            "scales": regime.watch.scales,
+            **{f"watch_{name}": value for name, value in regime.watch._asdict().items() if name != "steps"},
             "shifts": np.array(self.shifts, dtype=np.int64),
         }
 
@@ -145,6 +146,6 @@ class Memory:
         start, fitted = learned["learned_from"].tolist()
         self._table = ((start, fitted), learned["models"]) if fitted else None
         first, seen, steps = learned["regime"].tolist()
-        watch = Watch(steps, *(learned[name] for name in ("watched", "sizes", "gains", "scales")))
+        watch = Watch(steps, *(learned[f"watch_{name}"] for name in Watch._fields[1:]))
         self._regime = Regime(first, seen, learned["carried"], watch)
         self.shifts = learned["shifts"].tolist()
