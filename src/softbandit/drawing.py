@@ -1,5 +1,6 @@
 """Drawing that all figures share. Nothing here touches a display."""
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -35,7 +36,7 @@ def finish(axes: "Axes", title: str, xlabel: str, ylabel: str) -> None:
 def figure_path(path: Path, name: str) -> Path:
     """Return the file for a figure: `path`, or `name` in it if it is a folder. Checks what saving needs."""
     _matplotlib()
-    if path.is_dir():
+    if os.path.isdir(path):  # False, and no error, for a name that is too long
         return path / name
     if path.suffix.lower() not in FORMATS:
         raise ArgumentError.of("figure", f"a name ending in {', '.join(FORMATS)}", str(path), "Rename it.")

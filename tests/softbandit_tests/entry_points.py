@@ -37,6 +37,7 @@ def _is_no_entry(value):
 
 RESULTS = {sb.Decision, sb.Fit, sb.DrawCount, sb.Draws, sb.data.Configurations, sb.data.Known, sb.data.Origin}
 RESULTS |= {sb.data.Prices, sb.data.Readings, sb.data.Source, sb.problems.Standard}
+RESULTS |= {sb.Suggestion}
 RESULTS |= {getattr(sb.theory, name) for name in sb.theory.__all__ if inspect.isclass(getattr(sb.theory, name))}
 RESULTS -= {sb.theory.Setting, sb.theory.Trial}
 """Records that functions return: they check nothing, and what takes one checks it."""
@@ -228,6 +229,7 @@ def _valid_arguments():
         "SquaredExponential": {"lengthscale": 0.3},
         "Tabular": {"matrix": np.eye(3)},
         "TruncatedGaussian": {"lower": 0.0, "upper": 2.0, "points": 5},
+        "Tuner": tuner_settings("in_an_entry_point.db"),
         "UniformDiscrete": {"points": 5},
         "fit": fit,
         "namespace": {"x": POINTS},
@@ -236,6 +238,7 @@ def _valid_arguments():
         "simulate": _run(**run, draws="host", precision="float64"),
         "suggest_settings": _theory()["suggest_settings"],
         "sweep": _run(**sweep, rounds=5),
+        "tuners": {"store": sb.Tuner(**tuner_settings("listed.db"))._store.place},
     }
     data = {
         "identify": {"name": "sensors", "data": "stand-in", "path": None},
@@ -269,9 +272,18 @@ def _methods():
     }
 
 
+def tuner_settings(file):
+    """All arguments of a tuner in a file of that name."""
+    space = {"a": sb.Integer(1, 10), "b": sb.Float(0, 1), "c": sb.Categorical(["x", "y"])}
+    goal = {"maximize": "rows", "minimize": None, "limits": [sb.Mean("latency", at_most=12)]}
+    options = {"rounds": 50, "forget": 100, "explore_share": 0.5, "deadline": 60.0, "noise": {"rows": 1.0}, "seed": 0}
+    values = {"baseline": {"a": 1, "b": 0.5, "c": "x"}, "context": {"hour": sb.Cyclic(24)}}
+    return {"name": "ingest", "space": space, **goal, **options, **values, "store": f"{folder().name}/{file}"}
+
+
 @cache
 def folder():
-    """A folder for files of agents, which goes away with the process."""
+    """A folder for files of agents and tuners, which goes away with the process."""
     return tempfile.TemporaryDirectory()
 
 

@@ -150,7 +150,10 @@ def _different(what: str, given: object) -> tuple[Any, ...]:
 
 def _position(what: str, value: object, values: Sequence[object]) -> int:
     """Return the position of an equal value of the same type: 1, 1.0 and True are three values."""
-    given = as_choice(value)
+    try:
+        given = as_choice(value)
+    except RecursionError:  # a list that contains itself
+        given = value
     for i, known in enumerate(values):
         if type(known) is type(given) and known == given:
             return i

@@ -2,5 +2,5 @@
 
 from softbandit.tuner.description import Description
 from softbandit.tuner.limits import Excess, Limit, Mean, Share
+from softbandit.tuner.live import DEFAULT_STORE, Tuner, tuners
 from softbandit.tuner.suggestion import Suggestion
-from softbandit.tuner.tuner import DEFAULT_STORE, Tuner, tuners

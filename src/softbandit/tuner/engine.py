@@ -4,12 +4,13 @@ SQLite: a write-ahead log, synced to disk at each commit; a transaction that wri
 PostgreSQL: nobody waits for ever, neither for a host that has vanished nor for a lock of one that has.
 """
 
+import os
 import sqlite3
 import time
-from pathlib import Path
 from typing import Any
 
 from softbandit import validation
+from softbandit.atomic_write import real_path
 from softbandit.errors import ArgumentError, StoreError, needs_extra
 
 with needs_extra("sqlalchemy", "tuner"):
@@ -28,7 +29,7 @@ SERVER = {"lock_timeout": f"{LOCK_PATIENCE}s", "idle_in_transaction_session_time
 def store_url(place: Any) -> URL:
     """Return the URL of a store that is given as a path or as a URL."""
     if not isinstance(place, str) or "://" not in place:
-        return URL.create("sqlite", database=str(validation.path("store", place)))
+        return URL.create("sqlite", database=_file_name(place))
     try:
         url = make_url(place)
         dialect = url.get_backend_name()
@@ -41,12 +42,22 @@ def store_url(place: Any) -> URL:
     return url.set(drivername="sqlite" if dialect == "sqlite" else "postgresql+psycopg")
 
 
+def _file_name(place: Any) -> str:
+    """Return the absolute path of a file, which stays the same if the working directory changes."""
+    name = str(real_path(validation.path("store", place)))
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        raise ArgumentError.of("store", "a path in UTF-8, as SQLite needs", place, "Rename the file.") from None
+    return name
+
+
 def connect(url: URL, new: bool) -> Engine:
     """Return an engine, which connects when it is used; unless it may be new, a file must exist."""
     if url.get_backend_name() == "sqlite":
-        path = Path(url.database or "")
-        if not path.is_file() and (path.exists() or not new):
-            raise StoreError.of("store", "a file with tuners", str(path), "Check the path, or create a tuner there.")
+        path = url.database or ""
+        if not os.path.isfile(path) and (os.path.exists(path) or not new):
+            raise StoreError.of("store", "a file with tuners", path, "Check the path, or create a tuner there.")
         engine = create_engine(url, max_overflow=-1, connect_args={"timeout": 0, "check_same_thread": False})
         event.listen(engine, "connect", _prepare_sqlite)
         event.listen(engine, "begin", _begin_sqlite)

@@ -8,7 +8,7 @@ from softbandit.errors import SoftbanditError
 from softbandit.tuner.suggestion import Suggestion
 
 if TYPE_CHECKING:
-    from softbandit.tuner.tuner import Tuner
+    from softbandit.tuner.live import Tuner
 
 
 class LiveRound:

@@ -28,12 +28,11 @@ def rows_in(values: Any, metrics: Any, context: Any) -> list[Row]:
         return [Row("values", values, metrics, context)]
     if context is not None:
         raise ArgumentError.of("observe", EXPECTED, "a context without metrics", REMEDY)
-    given = values.to_dict("records") if hasattr(values, "to_dict") else values
-    if isinstance(given, (str, bytes, Mapping)):
-        raise ArgumentError.of("observe", EXPECTED, values, REMEDY)
     try:
-        rows = list(given)
-    except Exception:
+        if isinstance(values, (str, bytes, Mapping)):
+            raise TypeError
+        rows = list(values.to_dict("records") if hasattr(values, "to_dict") else values)
+    except Exception:  # of whatever was passed
         raise ArgumentError.of("observe", EXPECTED, values, REMEDY) from None
     return [Row(f"row {i}", row, None, None) for i, row in enumerate(rows)]
 

@@ -8,6 +8,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from softbandit import validation
+from softbandit.atomic_write import real_path, replacing
 from softbandit.domains import Values
 from softbandit.drawing import figure_path
 from softbandit.errors import ArgumentError, DecisionError, FeedbackError, SoftbanditError, StoreError
@@ -162,6 +163,7 @@ class Tuner:
         with self._up_to_date() as replay:
             checked = checked_context(replay.description.context, context)
             self._expire(replay.rounds.overdue(time.time()))
+            self._catch_up()
             replay.learn()  # before others have to wait
             (event,) = self._store.write(self.name, lambda log: _append_decision(log, replay, checked))
             self._keep_snapshot(replay)
@@ -229,10 +231,11 @@ class Tuner:
 
     def plot(self, path: str | PathLike[str]) -> None:
         """Draw limits, reward, prices, and the effect of each parameter, into a .png, .pdf or .svg file."""
-        checked = figure_path(validation.path("path", path), "tuner.png")
+        checked = figure_path(real_path(validation.path("path", path)), "tuner.png")
         with self._up_to_date() as replay:
             figure = draw_tuner(self.name, replay.rounds, replay.decider)
-        figure.savefig(checked)
+        with replacing(checked) as file:
+            figure.savefig(file, format=checked.suffix[1:])
 
     # -- Changes. --
 
@@ -289,7 +292,6 @@ class Tuner:
         """Stop waiting for those rounds."""
         if asks:
             self._store.write(self.name, lambda log: [e for ask in asks for e in feedback.append_expiry(log, ask)])
-            self._catch_up()
 
     def _set_paused(self, paused: bool) -> None:
         with self._up_to_date() as replay:
