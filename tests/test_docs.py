@@ -47,7 +47,7 @@ def python_output(example):
 
 def shell_output(example, rounds=2):
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])  # where softbandit is
-    command = ["sh", example, str(rounds)]
+    command = ["bash", example, str(rounds)]
     return subprocess.run(
         command, env={**os.environ, "PATH": path}, check=True, stdout=subprocess.PIPE, text=True
     ).stdout
