@@ -12,6 +12,8 @@ pytestmark = pytest.mark.extra
 
 PARAMETERS = ["--parameter", "clients=Integer(1, 16)", "--parameter", """codec=Categorical(["zstd", "it's"])"""]
 LIMIT = ["--limit", 'Mean("ms", at_most=12)']
+BASELINE = ["--baseline", "clients=4", "--baseline", "codec=it's"]
+INGEST = ["ingest", *PARAMETERS, "--maximize", "rows", *LIMIT, *BASELINE, "--setting", "rounds=50"]
 
 
 @pytest.fixture
@@ -29,8 +31,7 @@ def run(tmp_path, monkeypatch):
 
 @pytest.fixture
 def tuner(run, tmp_path):
-    baseline = ["--baseline", "clients=4", "--baseline", "codec=it's"]
-    run("init", "ingest", *PARAMETERS, "--maximize", "rows", *LIMIT, *baseline, "--setting", "rounds=50")
+    run("init", *INGEST)
     return sb.Tuner.open("ingest", tmp_path / "tuners.db")
 
 
@@ -53,7 +54,25 @@ def test_init_takes_a_file_and_options_add_to_it(run, tmp_path):
     assert description.context is not None
 
 
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("", "parameters: expected names and parameters, got {}"),
+        ("space = 3", "space: expected names and values, got 3"),
+        ("noise = 3", "noise: expected names and values, got 3"),
+        ("limits = 'Mean(...)'", "limits: expected a list of limits"),
+        ("metric = 'a'", "setting: expected one of"),
+        ("[space", "is not a TOML file"),
+    ],
+)
+def test_init_refuses_a_file_that_describes_no_tuner(run, tmp_path, text, says):
+    (tmp_path / "a.toml").write_text(text)
+    assert says in run("init", "a", "--file", tmp_path / "a.toml", "--maximize", "rows", *LIMIT, code=1)
+    assert not (tmp_path / "tuners.db").exists()
+
+
 def test_init_again_is_fine_if_nothing_differs_and_says_what_does(run, tuner):
+    assert "Tuner('ingest'" in run("init", *INGEST)
     said = run("init", "ingest", *PARAMETERS, "--maximize", "rows", code=1)
     assert "limits: mean ms <= 12, now none" in said
     assert len(tuner.history()) == 0

@@ -37,15 +37,20 @@ class Network:
     def _accept(self):
         with self._listener, contextlib.suppress(OSError):  # at the end
             while True:
-                client, _ = self._listener.accept()
-                if not self._is_open:
-                    client.close()
-                    continue
-                server = socket.create_connection(("127.0.0.1", self.target))
-                self._sockets += [client, server]
-                is_lost = threading.Event()
-                self._start(self._forward, client, server, is_lost)
-                self._start(self._answer, server, client, is_lost)
+                self._connect(self._listener.accept()[0])
+
+    def _connect(self, client):
+        try:
+            if not self._is_open:
+                raise ConnectionRefusedError
+            server = socket.create_connection(("127.0.0.1", self.target))
+        except ConnectionRefusedError:  # also while the server is down
+            client.close()
+            return
+        self._sockets += [client, server]
+        is_lost = threading.Event()
+        self._start(self._forward, client, server, is_lost)
+        self._start(self._answer, server, client, is_lost)
 
     def _forward(self, client, server, is_lost):
         with contextlib.suppress(OSError):

@@ -12,19 +12,24 @@ import json
 import resource
 import subprocess
 import sys
+import tempfile
 import time
 import traceback
 import warnings
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 from hypothesis import HealthCheck, settings
 from hypothesis.stateful import run_state_machine_as_test
-from softbandit_tests import damaged_files, odd_calls, shared_agents, stressed_saves
+from softbandit_tests import bad_tuner_calls, damaged_files, odd_calls, shared_agents, stressed_saves, stressed_tuners
 from softbandit_tests.agent_machine import POLICIES, machine_of
+from softbandit_tests.broken_network import Network
 from softbandit_tests.paper_formulas import moments_of_played_arms
+from softbandit_tests.postgres import Server
 
 import softbandit as sb
 
@@ -173,6 +178,93 @@ def history_fails(name: str, count: int, progress: Callable[[], None]) -> bool:
     return False
 
 
+# -- Tuners: each check runs on SQLite, and on a PostgreSQL server in a temporary folder. --
+
+
+@contextmanager
+def stores() -> Iterator[dict[str, Callable[[], str]]]:
+    """Yield a function that returns an empty store, for each kind of them."""
+    with tempfile.TemporaryDirectory() as folder, Server() as server:
+        names = (f"{folder}/{i}.db" for i in itertools.count())
+        yield {"SQLite": lambda: next(names), "PostgreSQL": server.empty_database}
+
+
+def tuner_kills(count: int) -> Row:
+    with stores() as kinds:
+        progress = Progress("kills of tellers", count)
+        results = [stressed_tuners.kills(new(), count, seed=1, progress=progress) for new in kinds.values()]
+    lost, told = (sum(getattr(result, name) for result in results) for name in ("lost", "acknowledged"))
+    slowest = max(result.restart for result in results)
+    failures = lost + int(slowest > 2)
+    return Row(
+        "kills of tellers, 2 stores", 2 * count, failures, f"{lost} of {told:,}, {slowest:.1f} s", "0 lost, < 2 s"
+    )
+
+
+def tuner_races(count: int) -> Row:
+    with stores() as kinds:
+        results = [stressed_tuners.race(new(), count, rounds=8) for new in kinds.values()]
+    failures = sum(result.failed + result.wrong + result.different for result in results)
+    rounds = sum(result.rounds for result in results)
+    return Row(f"rounds of {count} processes", rounds, failures, f"{failures} wrong", "folds equal")
+
+
+def tuner_restarts(count: int) -> Row:
+    """Restart the database, without a warning, and cut the network, while a process tells."""
+    results, times = [], max(1, count // 24)
+    with Server() as server, Network(server.port) as network:
+        url = server.empty_database().replace(str(server.port), str(network.port))
+        with stressed_tuners.telling(url, 200 * times, pause=0.005) as told:
+            for _ in range(times):
+                server.stop("immediate")
+                server.start()
+                network.cut()
+                time.sleep(0.5)
+                network.mend()
+                network.lose_answer_to(b"INSERT")
+        results += told
+    failures = sum(result.lost + result.errors for result in results)
+    return Row("tells, restarts and cuts", results[0].acknowledged, failures, f"{failures} lost", "0 lost")
+
+
+def tuner_disks(count: int) -> Row:
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o755)  # so that another user can read it
+        full = stressed_tuners.full_disk(f"{folder}/full.db", count)
+        read_only = stressed_tuners.read_only(f"{folder}/read_only.db")
+    lost, errors = full.lost + read_only.lost, full.errors + read_only.errors
+    return Row(
+        "tells, full and read-only", count + 1, lost + int(errors != 2), f"{errors} typed errors", "0 lost, 2 errors"
+    )
+
+
+def tuner_calls(count: int) -> Row:
+    warnings.simplefilter("ignore")
+    progress = Progress("bad calls of tuners", count)
+    failures = noted(bad_tuner_calls.run(count, seed=1, progress=progress))
+    return Row("bad calls of tuners", count, failures, f"{progress.longest:.1f} s", "log unchanged")
+
+
+def tuner_tells(count: int) -> Row:
+    """Tell from 8 processes at once, on SQLite and on PostgreSQL."""
+    with stores() as kinds:
+        rates = {kind: stressed_tuners.throughput(new(), 8, count) for kind, new in kinds.items()}
+    wanted = {"SQLite": 300, "PostgreSQL": 1000}
+    failures = sum(rates[kind].per_second < rate or rates[kind].p99 > 0.05 for kind, rate in wanted.items())
+    speeds = ", ".join(f"{rate.per_second:.0f}" for rate in rates.values())
+    slowest = max(rate.p99 for rate in rates.values())
+    return Row(
+        "tells/s and p99, 2 stores", 2 * count, failures, f"{speeds}; {slowest * 1e3:.0f} ms", "300, 1000; 50 ms"
+    )
+
+
+def tuner_asks(count: int) -> Row:
+    with stores() as kinds:
+        medians = [float(np.median(stressed_tuners.ask_seconds(new(), count, 100))) for new in kinds.values()]
+    slowest = max(medians)
+    return Row("tells before an ask", count, int(slowest > 0.01), f"{slowest * 1e3:.1f} ms (median)", "< 10 ms")
+
+
 CHECKS = {
     odd_arguments: 100_000,
     files: 10_000,
@@ -183,6 +275,13 @@ CHECKS = {
     memory: 100_000,
     accuracy: 10**6,
     histories: 1000,
+    tuner_kills: 1000,
+    tuner_races: 32,
+    tuner_restarts: 240,
+    tuner_disks: 1000,
+    tuner_calls: 100_000,
+    tuner_tells: 10_000,
+    tuner_asks: 10_000,
 }
 """The checks, with their numbers at full length."""
 

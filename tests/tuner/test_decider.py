@@ -119,6 +119,13 @@ def test_the_snapshot_saves_learning(monkeypatch):
     assert next_decision(events.replayed(len(events.log), learned)).kind in ("explore", "best")
 
 
+def test_a_snapshot_of_another_version_is_not_used():
+    events = Events(description())
+    events.play(12)
+    learned = events.decider.learned() | {"version": np.array(0), "models": np.full((3, 7), np.nan)}
+    assert next_decision(events.replayed(len(events.log), learned)) == next_decision(events.decider)
+
+
 def test_changes_in_the_middle_are_replayed_to_the_bit():
     events = Events(description(forget="auto"), in_flight=2, losses=True)
     events.play(20)
@@ -258,16 +265,21 @@ def test_a_jump_is_noticed_and_forgotten_with_auto():
     assert abs(best["y"] - 3) <= 1
 
 
-def test_the_number_of_points_is_bounded():
+@pytest.mark.parametrize(("space", "most"), [(GRID, beliefs.KEPT), (BOX, beliefs.KEPT_ANYWHERE)], ids=["grid", "box"])
+def test_the_number_of_points_is_bounded(space, most):
     X = np.repeat(np.arange(3000.0), 2)[:, None]
     X = np.concatenate([X, X[:1]])  # the oldest point is measured once more
-    kept = beliefs.newest(X, None)
-    assert len(np.unique(X[kept])) == beliefs.KEPT
-    assert {0.0, 2999.0, 2001.0} <= set(X[kept, 0])
-    assert 2000.0 not in X[kept, 0]
+    kept = beliefs.newest(X, description(space=space))
+    assert len(np.unique(X[kept])) == most
+    assert {0.0, 3001.0 - most, 2999.0} <= set(X[kept, 0])
+    assert 3000.0 - most not in X[kept, 0]
     assert list(kept[:2]) == [0, 1]
-    np.testing.assert_array_equal(beliefs.newest(X, 10), np.arange(6001 - 80, 6001))
-    np.testing.assert_array_equal(beliefs.newest(X, 5000), np.arange(6001 - beliefs.KEPT, 6001))
+
+
+def test_drifting_data_are_left_out_after_eight_half_lives():
+    X = np.arange(3000.0)[:, None]
+    np.testing.assert_array_equal(beliefs.newest(X, description(forget=10)), np.arange(2920, 3000))
+    np.testing.assert_array_equal(beliefs.newest(X, description(forget=5000)), np.arange(2500, 3000))
 
 
 def test_steps_of_learning_depend_on_the_number_of_measurements_alone():

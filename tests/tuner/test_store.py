@@ -5,6 +5,7 @@ import sqlite3
 import threading
 
 import pytest
+from softbandit_tests import bad_tuner_calls
 from softbandit_tests import stressed_tuners as stressed
 from softbandit_tests.broken_network import Network
 
@@ -259,3 +260,11 @@ def test_a_store_given_as_url_or_path_is_the_same(file_store):
     stressed.new_tuner(file_store)
     assert sb.tuners(f"sqlite:///{file_store}") == ["stressed"]
     assert Store(file_store).names() == ["stressed"]
+
+
+# -- Odd arguments. --
+
+
+def test_bad_calls_raise_softbandit_errors_only_and_write_nothing():
+    """Some of a hundred thousand: `make faults` makes them all."""
+    assert bad_tuner_calls.run(150) == []

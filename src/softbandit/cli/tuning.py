@@ -51,16 +51,11 @@ def init(
     """Create a tuner. If the store has it already, check that its settings are the same."""
     with messages():
         plain = {} if file is None else from_text.read_settings(file)
-        tables = {"space": parameter, "context": context, "baseline": baseline, "noise": noise}
-        for part, texts in tables.items():
-            if texts:
-                plain[part] = {**plain.get(part, {}), **from_text.pairs_from(part, texts)}
+        plain |= {key: metric for key, metric in (("maximize", maximize), ("minimize", minimize)) if metric is not None}
         plain |= _values(_pairs("setting", setting))
-        plain |= {key: metric for key, metric in {"maximize": maximize, "minimize": minimize}.items() if metric}
-        plain["limits"] = [*plain.get("limits", []), *(limit or [])]
-        plain["noise"] = _values(plain.get("noise", {}))
-        Tuner(name, store=store, **from_text.settings_from(plain))
-        typer.echo(f"{name} is in {store}.")
+        tables = {"space": parameter, "context": context, "baseline": baseline, "noise": noise}
+        plain = from_text.add_options(plain, {part: texts or [] for part, texts in tables.items()}, limit or [])
+        typer.echo(repr(Tuner(name, store=store, **from_text.settings_from(plain))))  # which hides passwords
 
 
 @tune.command()
@@ -164,7 +159,7 @@ def _pairs(what: str, texts: Texts) -> dict[str, str]:
 
 
 def _values(texts: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: from_text.json_or_text(text) if isinstance(text, str) else text for key, text in texts.items()}
+    return {key: from_text.json_or_text(text) for key, text in texts.items()}
 
 
 def _context(tuner: Tuner, texts: Texts) -> Values | None:

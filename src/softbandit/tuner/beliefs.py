@@ -4,8 +4,10 @@ What is learned is a function of the first `fitted` measurements, and the poster
 in steps that depend on the number of measurements alone, so they do not depend on who learned them or when. Those
 since then are taken into account in one block in each decision.
 
-The cost is bounded: posteriors are those of the newest KEPT different points. If old data count less and less, each
-measurement is a point of its own, and those older than FORGOTTEN half-lives are left out.
+The cost is bounded: posteriors are those of the newest KEPT different points if a round looks at all configurations
+of a finite space, and of the newest KEPT_ANYWHERE otherwise, since then each round has candidates of its own. If old
+data count less and less, each measurement is a point of its own, and those older than FORGOTTEN half-lives are left
+out.
 """
 
 import math
@@ -16,6 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from softbandit.backend import Floats, Ints
+from softbandit.domains import FINITE_LIMIT
 from softbandit.gp import CandidatePosterior, Drifting, Kernel, Matern, PointEffects, PointPosterior, Repeats
 from softbandit.policies.autopilot_knowledge import INITIAL, RELEARN, learn_output
 from softbandit.policies.outlook import OutputModel
@@ -25,6 +28,7 @@ from softbandit.tuner.evidence import Evidence
 
 BASELINE_ROUNDS = 4  # at the baseline, to learn the noise
 KEPT = 1000  # different points
+KEPT_ANYWHERE = 500
 SYNC = 64  # measurements after which posteriors are built again
 FORGOTTEN = 8  # half-lives after which data are left out: their correlation with now is 0.4%
 RECENT = 250  # measurements to learn from, if old data count less
@@ -126,7 +130,7 @@ class Beliefs:
     @classmethod
     def of(cls, models: tuple[OutputModel, ...], evidence: Evidence, start: int, synced: int) -> "Beliefs":
         X, Y = points(evidence, start, synced), evidence.Y[start:synced]
-        kept = newest(X, half_life(evidence.description))
+        kept = newest(X, evidence.description)
         data = Repeats.of(X[kept], Y[kept, 0])
         outputs = [data.with_values(y) for y in Y[kept].T]
         posteriors = tuple(
@@ -151,13 +155,19 @@ class Beliefs:
         return self.at(self.points[:0])
 
 
-def newest(X: Floats, half_life: int | None) -> Ints:
-    """Return the measurements of the newest KEPT different points, in order; with a half-life, the newest ones."""
-    if half_life is not None:
-        return np.arange(max(0, len(X) - min(KEPT, FORGOTTEN * half_life)), len(X))
+def has_fixed_candidates(description: Description) -> bool:
+    """Return whether every round looks at the same points: all configurations."""
+    return description.space.size <= FINITE_LIMIT and description.context is None and half_life(description) is None
+
+
+def newest(X: Floats, description: Description) -> Ints:
+    """Return the measurements of the newest different points, in order; with a half-life, the newest ones."""
+    N, most = half_life(description), KEPT if has_fixed_candidates(description) else KEPT_ANYWHERE
+    if N is not None:
+        return np.arange(max(0, len(X) - min(most, FORGOTTEN * N)), len(X))
     _, place = np.unique(X, axis=0, return_inverse=True)
     place = place.ravel()
     last = np.zeros(place.max() + 1, dtype=np.int64)
     np.maximum.at(last, place, np.arange(len(X)))
-    oldest = np.sort(last)[-KEPT:][0]
+    oldest = np.sort(last)[-most:][0]
     return np.flatnonzero(last[place] >= oldest)

@@ -8,7 +8,8 @@ from softbandit.domains.spaces import ROUNDING
 from softbandit.policies.autopilot import sample_points
 from softbandit.policies.autopilot_knowledge import CENTRES
 from softbandit.policies.prices import limit_prices
-from softbandit.tuner.beliefs import Beliefs
+from softbandit.tuner.beliefs import Beliefs, has_fixed_candidates
+from softbandit.tuner.description import Description
 from softbandit.tuner.evidence import Evidence
 
 ALL = 512  # configurations that are looked at as a whole, if each round has posteriors of its own
@@ -17,10 +18,9 @@ CONTEXTS = 8  # a sample of those so far
 PER_CONTEXT = 128  # configurations in each of them
 
 
-def looks_at_all(evidence: Evidence) -> bool:
+def looks_at_all(description: Description) -> bool:
     """Return whether a round chooses from all configurations."""
-    size, fixed = evidence.description.space.size, evidence.description.context is None
-    return size <= (FINITE_LIMIT if fixed and not isinstance(evidence.description.forget, int) else ALL)
+    return description.space.size <= (FINITE_LIMIT if has_fixed_candidates(description) else ALL)
 
 
 def sample_configurations(evidence: Evidence, beliefs: Beliefs, rng: np.random.Generator) -> Floats:

@@ -17,7 +17,7 @@ from softbandit.policies.outlook import (
     optimistic,
 )
 from softbandit.tuner import candidates
-from softbandit.tuner.beliefs import Beliefs, half_life
+from softbandit.tuner.beliefs import Beliefs, half_life, has_fixed_candidates
 from softbandit.tuner.description import Description
 from softbandit.tuner.evidence import Evidence
 from softbandit.tuner.memory import Memory
@@ -71,7 +71,7 @@ class Forecaster:
 
     def forecast(self, beliefs: Beliefs, context: Values | None, rng: np.random.Generator) -> Forecast:
         """Return the forecast of a round."""
-        if candidates.looks_at_all(self.evidence):
+        if candidates.looks_at_all(self.evidence.description):
             configurations = self.every
         else:
             configurations = candidates.sample_configurations(self.evidence, beliefs, rng)
@@ -102,8 +102,7 @@ class Forecaster:
 
     def _posteriors_at(self, beliefs: Beliefs, X: Floats) -> Posteriors:
         """Return the posteriors at the candidates; they are kept if these are the same in every round."""
-        description = self.evidence.description
-        if description.context or half_life(description) or not candidates.looks_at_all(self.evidence):
+        if not has_fixed_candidates(self.evidence.description):
             return beliefs.at(X)
         if self._posteriors is None or self._posteriors[0] is not beliefs:
             self._posteriors = beliefs, beliefs.at(X)

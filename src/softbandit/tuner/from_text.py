@@ -19,7 +19,7 @@ parsed, not executed. Values are written as JSON, or as plain text. A file has t
 import ast
 import json
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import fields
 from pathlib import Path
@@ -76,21 +76,35 @@ def read_settings(path: Path) -> dict[str, Any]:
         raise FileError(f"{path} is not a TOML file: {error}. Correct it there.") from error
 
 
+def add_options(plain: Mapping[str, Any], tables: Mapping[str, Sequence[str]], limits: Sequence[str]) -> dict[str, Any]:
+    """Return settings with NAME=VALUE texts added to their tables, and further limits."""
+    _check_form(plain)
+    added = {part: {**plain.get(part, {}), **pairs_from(part, texts)} for part, texts in tables.items() if texts}
+    return {"space": {}, **plain, **added, "limits": [*plain.get("limits", []), *limits]}
+
+
 def settings_from(plain: Mapping[str, Any]) -> dict[str, Any]:
     """Return the settings of `Tuner`, given with parameters and limits as text."""
-    for name in plain:
-        validation.named("setting", name, dict.fromkeys(SETTINGS))
+    _check_form(plain)
     settings = dict(plain)
-    for part in TABLES & settings.keys():
-        validation.instance(part, settings[part], Mapping, "names and values", f"Write a table [{part}].")
     for part in {"space", "context"} & settings.keys():
         settings[part] = Space({name: parameter_from(name, text) for name, text in settings[part].items()})
     if "limits" in settings:
-        texts = validation.listed("limits", settings["limits"], "a list of limits", "Write limits = [...].")
-        settings["limits"] = [limit_from(text) for text in texts]
+        settings["limits"] = [limit_from(text) for text in settings["limits"]]
     if {"baseline", "space"} <= settings.keys():
         settings["baseline"] = values_from(settings["space"], settings["baseline"])
+    if "noise" in settings:
+        settings["noise"] = {name: json_or_text(text) for name, text in settings["noise"].items()}
     return settings
+
+
+def _check_form(plain: Mapping[str, Any]) -> None:
+    """Refuse unknown settings, and those of another form."""
+    for name in plain:
+        validation.named("setting", name, dict.fromkeys(SETTINGS))
+    for part in TABLES & plain.keys():
+        validation.instance(part, plain[part], Mapping, "names and values", f"Write a table [{part}].")
+    validation.listed("limits", plain.get("limits", []), "a list of limits", "Write limits = [...].")
 
 
 def pairs_from(what: str, texts: Iterable[str]) -> dict[str, str]:
@@ -111,8 +125,6 @@ def values_from(space: Space, texts: Mapping[str, Any]) -> Values:
 
 
 def _value_from(parameter: Parameter | None, text: Any) -> Any:
-    if not isinstance(text, str):
-        return text
     if parameter is not None:  # an unknown name is refused later
         with suppress(ArgumentError):
             parameter.encode("value", text)
@@ -120,9 +132,9 @@ def _value_from(parameter: Parameter | None, text: Any) -> Any:
     return json_or_text(text)
 
 
-def json_or_text(text: str) -> Any:
-    """Return what JSON reads, or the text if that is no JSON."""
+def json_or_text(text: Any) -> Any:
+    """Return what JSON reads, or the text if that is no JSON; another value as it is."""
     try:
-        return json.loads(text)
+        return json.loads(text) if isinstance(text, str) else text
     except ValueError:
         return text

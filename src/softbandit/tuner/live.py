@@ -83,6 +83,7 @@ class Tuner:
     >>> tuner.tell(suggestion, rows_per_s=41_200)
     >>> [row.status for row in tuner.history()]
     ['told']
+    >>> folder.cleanup()
     """
 
     def __init__(
@@ -286,7 +287,7 @@ class Tuner:
         """Store what was learned now and then, so that a new process has less to learn."""
         if replay.since_snapshot >= SNAPSHOT_EVERY:
             with suppress(StoreError):  # a cache
-                self._store.keep_snapshot(self.name, snapshot(*replay.learned()))
+                self._store.keep_snapshot(self.name, snapshot(*replay.learned()), SNAPSHOT_EVERY)
 
     def _expire(self, asks: list[int]) -> None:
         """Stop waiting for those rounds."""

@@ -17,6 +17,7 @@ from softbandit.tuner.drift import Watch
 from softbandit.tuner.evidence import Evidence
 
 LEARN_AGAIN = 16  # measurements after a shift, from which models are learned again
+VERSION = 1  # of what is learned and how: another version would decide differently, so its snapshots are of no use
 
 Arrays = Mapping[str, Any]
 
@@ -133,6 +134,7 @@ class Memory:
         (start, fitted), table = self._table or ((0, 0), np.empty((0, 0)))
         regime = self._regime
         return {
+            "version": np.array(VERSION),
             "models": table,
             "learned_from": np.array([start, fitted]),
             "regime": np.array([regime.start, regime.seen, regime.watch.steps]),
@@ -142,7 +144,9 @@ class Memory:
         }
 
     def use(self, learned: Arrays) -> None:
-        """Start from what was learned from the same evidence, or from its beginning."""
+        """Start from what was learned from the same evidence, or from its beginning, by this version."""
+        if int(learned.get("version", 0)) != VERSION:
+            return
         start, fitted = learned["learned_from"].tolist()
         self._table = ((start, fitted), learned["models"]) if fitted else None
         first, seen, steps = learned["regime"].tolist()

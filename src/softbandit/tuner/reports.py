@@ -28,7 +28,7 @@ _VALUES = select(_ROW.c.id, _ROW.c.last, *(bindparam(name, type_=EVENTS.c[name].
 IN_ONE_STATEMENT = EVENTS.insert().from_select(["tuner", "number", *FIELDS], _VALUES).returning(EVENTS.c.number)
 
 
-def append_report(connection: Connection, name: str, described: int, fields: dict[str, Any]) -> bool:
+def append_first_report(connection: Connection, name: str, described: int, fields: dict[str, Any]) -> bool:
     """Append a report with those fields; return whether its ask exists and the description is the known one."""
     parameters = {"tuner_name": name, "known_description": described, **fields}
     if connection.dialect.name == "postgresql":

@@ -14,7 +14,7 @@ from softbandit.errors import Description, StoreError, UnknownNameError, needs_e
 from softbandit.tuner.engine import connect, store_url
 from softbandit.tuner.events import Draft, Event, encode
 from softbandit.tuner.log import Log
-from softbandit.tuner.reports import append_report
+from softbandit.tuner.reports import append_first_report
 from softbandit.tuner.retries import patiently
 from softbandit.tuner.snapshots import Snapshot
 from softbandit.tuner.tables import SNAPSHOTS, TUNERS, migrate
@@ -84,7 +84,9 @@ class Store:
         """
         event = draft.at_number(0)
         fields = {"kind": event.kind, "ask": event.ask, "at": event.at, "body": encode(event.body), "request": ""}
-        return self._unless_taken(lambda connection, _: append_report(connection, name, described, fields), single=True)
+        return self._unless_taken(
+            lambda connection, _: append_first_report(connection, name, described, fields), single=True
+        )
 
     # -- Snapshots. --
 
@@ -98,16 +100,18 @@ class Store:
 
         return self.read(name, step)
 
-    def keep_snapshot(self, name: str, snapshot: Snapshot) -> None:
-        """Store a snapshot in place of those before it."""
+    def keep_snapshot(self, name: str, snapshot: Snapshot, every: int) -> None:
+        """Store a snapshot in place of those before it, unless one has fewer than `every` events less."""
 
-        def step(log: Log) -> list[Event]:
-            of_tuner = SNAPSHOTS.c.tuner == log.tuner
-            log.connection.execute(SNAPSHOTS.delete().where(of_tuner, SNAPSHOTS.c.number <= snapshot.number))
-            log.connection.execute(SNAPSHOTS.insert().values(tuner=log.tuner, **snapshot._asdict()))
-            return []
+        def step(connection: Connection, _: int) -> None:
+            tuner = self._log(connection, name, "").tuner
+            of_tuner = SNAPSHOTS.c.tuner == tuner
+            recent = select(SNAPSHOTS.c.number).where(of_tuner, SNAPSHOTS.c.number > snapshot.number - every)
+            if connection.execute(recent).first() is None:
+                connection.execute(SNAPSHOTS.delete().where(of_tuner))
+                connection.execute(SNAPSHOTS.insert().values(tuner=tuner, **snapshot._asdict()))
 
-        self.write(name, step)
+        self._patiently(step, writes=True)
 
     # -- Transactions. --
 
