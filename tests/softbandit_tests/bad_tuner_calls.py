@@ -30,7 +30,7 @@ class Calls:
 
     def events(self):
         """Return the number of the last event of each tuner, by name."""
-        store = self.tuner._store
+        store = self.tuner._session.store
         return {name: store.read(name, lambda log: log.last) for name in (self.tuner.name, self.changing.name)}
 
     def ask(self, odd):

@@ -1,5 +1,6 @@
 """Every public callable, found by discovery, with arguments that it accepts."""
 
+import contextlib
 import copy
 import inspect
 import tempfile
@@ -238,7 +239,7 @@ def _valid_arguments():
         "simulate": _run(**run, draws="host", precision="float64"),
         "suggest_settings": _theory()["suggest_settings"],
         "sweep": _run(**sweep, rounds=5),
-        "tuners": {"store": sb.Tuner(**tuner_settings("listed.db"))._store.place},
+        "tuners": {"store": _store_with_a_tuner()},
     }
     data = {
         "identify": {"name": "sensors", "data": "stand-in", "path": None},
@@ -270,6 +271,13 @@ def _methods():
         "CKB.guarantees": (policy().guarantees, {"problem": problem()}),
         **_agent_methods(),
     }
+
+
+def _store_with_a_tuner():
+    settings = tuner_settings("listed.db")
+    with contextlib.suppress(sb.MissingExtraError):
+        sb.Tuner(**settings)
+    return settings["store"]
 
 
 def tuner_settings(file):

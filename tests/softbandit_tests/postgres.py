@@ -10,8 +10,6 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-import psycopg
-
 INSTALL = "PostgreSQL is not installed: apt-get install postgresql"
 SETTINGS = {"fsync": "on", "synchronous_commit": "on", "max_connections": "200", "listen_addresses": "'127.0.0.1'"}
 
@@ -53,6 +51,8 @@ class Server:
 
     def empty_database(self):
         """Return the URL of the server's database, without any tables."""
+        import psycopg  # an optional package
+
         with psycopg.connect(self.url, autocommit=True) as connection:
             connection.execute("DROP SCHEMA public CASCADE")
             connection.execute("CREATE SCHEMA public")

@@ -46,12 +46,12 @@ def add_asks(tuner, count, told=0):
         drafts += [Draft("told", {"metrics": metrics_of(id)}, id) for id in list(asks)[:told]]
         return log.append(*drafts)
 
-    return [event.ask for event in tuner._store.write(tuner.name, step) if event.kind == "asked"]
+    return [event.ask for event in tuner._session.store.write(tuner.name, step) if event.kind == "asked"]
 
 
 def fingerprint(tuner):
     """Return a digest of all that a process knows of a tuner, and of what it would decide next."""
-    with tuner._up_to_date() as replay:
+    with tuner._session.up_to_date() as replay:
         rows = [[row.id, row.values, row.status, row.metrics] for row in replay.rounds.by_id.values()]
         learned = {name: array.tobytes().hex() for name, array in replay.decider.learned().items()}
         proposal = replay.decider.decide(len(rows) + 1, None)
@@ -157,7 +157,7 @@ def race(store, processes, rounds):
     results = [child.end() for child in children]
     tuner = new_tuner(store)
     told = [row for row in tuner.history() if row.status == "told"]
-    events = tuner._store.read(tuner.name, lambda log: log.events())
+    events = tuner._session.events()
     reports = [event.ask for event in events if event.kind == "told"]
     wrong = processes * rounds - len(told) + len(reports) - len(set(reports))
     expected = _as_number(fingerprint(tuner))
@@ -268,7 +268,7 @@ def read_only(store, user=65534):
     """Return what happens to a user who may read the file but not write it."""
     tuner = new_tuner(store)
     ask = tuner.ask().id
-    tuner._store._engine.dispose()
+    tuner._session.store._engine.dispose()
     for path, mode in ((store, 0o444), (os.path.dirname(store), 0o555)):
         os.chmod(path, mode)
     status, numbers = Child(_tell_as, user, store, ask).end()

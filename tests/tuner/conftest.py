@@ -7,6 +7,7 @@ import softbandit as sb
 @pytest.fixture(scope="session")
 def server():
     """A PostgreSQL server, for tests that are run against both kinds of stores."""
+    pytest.importorskip("psycopg")
     if postgres.program("initdb") is None:
         pytest.skip(postgres.INSTALL)
     with postgres.Server() as running:
@@ -19,7 +20,7 @@ def file_store(tmp_path):
     return str(tmp_path / "tuners.db")
 
 
-@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.extra)])
+@pytest.fixture(params=["sqlite", "postgresql"])
 def store(request):
     """A store without tuners, of each kind."""
     if request.param == "sqlite":

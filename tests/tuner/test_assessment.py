@@ -90,7 +90,7 @@ def test_the_frame_of_a_tuner_has_one_row_per_round(tuner):
 
 def test_a_tuner_is_drawn_with_a_panel_for_each_limit_and_parameter(tuner):
     pytest.importorskip("matplotlib")
-    figure = draw_tuner("ingest", tuner._replay.rounds, tuner._replay.decider)
+    figure = draw_tuner("ingest", tuner._session._replay.rounds, tuner._session._replay.decider)
     drawn = figure.axes[1].lines[0].get_ydata()
     assert drawn[-1] == pytest.approx(tuner.status().limits[0].measured.mean)
     titles = [axes.get_title() for axes in figure.axes if axes.get_title()]

@@ -10,6 +10,8 @@ from softbandit_tests import stressed_tuners as stressed
 
 import softbandit as sb
 
+pytestmark = pytest.mark.extra
+
 
 @pytest.fixture
 def exported(file_store, tmp_path):
@@ -39,7 +41,6 @@ def test_a_restored_tuner_is_the_same_to_the_bit(exported, tmp_path):
     assert restored.ask().id == 6
 
 
-@pytest.mark.extra
 def test_a_tuner_moves_from_a_file_to_a_server(exported, server):
     tuner, path = exported
     restored = sb.Tuner.restore(path, store=server.empty_database())

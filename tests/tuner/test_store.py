@@ -13,6 +13,8 @@ import softbandit as sb
 from softbandit.tuner import retries, tables
 from softbandit.tuner.store import Store
 
+pytestmark = pytest.mark.extra
+
 # -- Kills and races. --
 
 
@@ -42,7 +44,6 @@ def test_a_read_only_file_raises_an_error(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.extra
 def test_reports_wait_while_the_database_restarts(server):
     with stressed.telling(server.empty_database(), 40, pause=0.005) as results:
         server.stop("immediate")
@@ -57,7 +58,6 @@ def network(server):
         yield network
 
 
-@pytest.mark.extra
 def test_reports_wait_while_the_network_is_cut(network):
     with stressed.telling(network.url, 40, pause=0.005) as results:
         network.cut()
@@ -65,7 +65,6 @@ def test_reports_wait_while_the_network_is_cut(network):
     assert results == [stressed.Outcome(40, 0, 0)]
 
 
-@pytest.mark.extra
 @pytest.mark.parametrize("word", [b"COMMIT", b"INSERT", b"BEGIN"])
 def test_what_was_committed_without_an_answer_is_not_written_twice(network, word):
     tuner = stressed.new_tuner(network.url)
@@ -77,11 +76,10 @@ def test_what_was_committed_without_an_answer_is_not_written_twice(network, word
     tuner.tell(2, rows=1, latency=1)
     network.lose_answer_to(word)
     tuner.observe({"a": 1, "b": 2, "c": 3}, {"rows": 1, "latency": 1})
-    kinds = [event.kind for event in tuner._store.read(tuner.name, lambda log: log.events())]
+    kinds = [event.kind for event in tuner._session.events()]
     assert kinds == ["created", "asked", "told", "asked", "told", "observed"]
 
 
-@pytest.mark.extra
 def test_a_database_that_stays_away_is_an_error_after_a_while(network, monkeypatch):
     tuner = stressed.new_tuner(network.url)
     monkeypatch.setattr(retries, "PATIENCE", 0.3)
@@ -175,7 +173,7 @@ def change(path, statement, *parameters):
 
 @pytest.mark.parametrize("start", [0, 20, 100])
 def test_a_damaged_file_is_refused(file_store, start):
-    stressed.new_tuner(file_store)._store._engine.dispose()
+    stressed.new_tuner(file_store)._session.store._engine.dispose()
     size = os.path.getsize(file_store)
     with open(file_store, "r+b") as file:
         file.seek(start)
@@ -196,6 +194,10 @@ def test_a_damaged_file_is_refused(file_store, start):
         ("DELETE FROM softbandit_events WHERE number = 2", "event 2 next, got event 3"),
         ("DELETE FROM softbandit_events WHERE number = 1", "event 1 next, got event 2"),
         ("UPDATE softbandit_events SET at = 1e300 WHERE number = 2", "event 2: .*damaged"),
+        (
+            "UPDATE softbandit_events SET body = replace(body, '\"version\": 1', '\"version\": 2')",
+            "event 1: .*version 1",
+        ),
     ],
 )
 def test_a_log_that_no_version_wrote_is_refused(file_store, statement, message):
@@ -213,6 +215,21 @@ def test_a_file_that_is_no_database_is_refused(file_store):
         stressed.new_tuner(file_store)
 
 
+def test_opening_another_database_is_refused_and_changes_nothing(file_store):
+    change(file_store, "CREATE TABLE other (a INTEGER)")
+    with pytest.raises(sb.StoreError, match="a database with tuners"):
+        sb.tuners(file_store)
+    connection = sqlite3.connect(file_store)
+    assert connection.execute("SELECT name FROM sqlite_master").fetchall() == [("other",)]
+    connection.close()
+
+
+@pytest.mark.parametrize(("old", "new"), [("/postgres", "/nowhere"), ("postgres@", "nobody@")])
+def test_a_database_or_user_that_does_not_exist_is_an_error_at_once(server, old, new):
+    with pytest.raises(sb.StoreError, match="does not exist"):
+        sb.tuners(new.join(server.url.rsplit(old, 1)))
+
+
 def test_a_folder_that_does_not_exist_is_an_error(tmp_path):
     with pytest.raises(sb.StoreError, match="folder exists"):
         stressed.new_tuner(str(tmp_path / "no such folder" / "a.db"))
@@ -226,7 +243,7 @@ def test_a_deleted_or_damaged_snapshot_changes_nothing(file_store, damage):
     tuner = stressed.new_tuner(file_store)
     stressed.add_asks(tuner, 120, told=100)
     tuner.ask()
-    (kept,) = tuner._store.snapshots(tuner.name)
+    (kept,) = tuner._session.store.snapshots(tuner.name)
     assert kept.number == 221
     stressed.add_asks(tuner, 3, told=3)
     known = [stressed.fingerprint(sb.Tuner.open("stressed", store=file_store))]

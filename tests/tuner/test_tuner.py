@@ -1,11 +1,15 @@
 import copy
 import pickle
+import subprocess
+import sys
 
 import numpy as np
 import pytest
 from softbandit_tests.shared_agents import run_in_threads
 
 import softbandit as sb
+
+pytestmark = pytest.mark.extra
 
 VALUES = {"clients": 4, "rate": 0.1, "codec": "lz4"}
 
@@ -36,7 +40,7 @@ def test_the_same_report_again_has_no_effect(make):
     suggestion = tuner.ask()
     for _ in range(3):
         tuner.tell(suggestion, rows=0.1 + 0.2)
-    assert len(tuner._store.read("ingest", lambda log: log.events())) == 3
+    assert len(tuner._session.events()) == 3
     assert tuner.history()[0].metrics == {"rows": 0.1 + 0.2}
 
 
@@ -232,7 +236,7 @@ def test_a_paused_tuner_suggests_its_baseline_until_it_is_resumed(make):
     assert all((s.values, s.kind) == (VALUES, "paused") for s in suggestions)
     tuner.resume()
     assert tuner.ask().kind != "paused"
-    kinds = [event.kind for event in tuner._store.read("ingest", lambda log: log.events())]
+    kinds = [event.kind for event in tuner._session.events()]
     assert (kinds.count("paused"), kinds.count("resumed")) == (1, 1)
 
 
@@ -260,7 +264,7 @@ def test_observations_are_stored_one_by_one_from_rows_and_from_a_data_frame(make
     tuner.observe({**VALUES, "hour": hour, "rows": np.float32(0.1), "note": "x"} for hour in range(2))
     frame = pytest.importorskip("pandas").DataFrame([{**VALUES, "hour": 2.5, "rows": 7}] * 3)
     tuner.observe(frame)
-    with tuner._up_to_date() as replay:
+    with tuner._session.up_to_date() as replay:
         rows = replay.rounds.observed
     assert len(rows) == 6
     assert {tuple(row.values.items()) for row in rows} == {tuple(VALUES.items())}
@@ -274,7 +278,7 @@ def test_an_observation_that_is_wrong_is_refused_with_all_others(make, rows):
     good = {**VALUES, "rows": 1}
     with pytest.raises(sb.SoftbanditError):
         tuner.observe([good, *rows] if isinstance(rows, list) else rows)
-    with tuner._up_to_date() as replay:
+    with tuner._session.up_to_date() as replay:
         assert replay.number == 1
 
 
@@ -302,7 +306,16 @@ def test_threads_share_a_tuner(make):
 def test_an_interrupted_call_leaves_nothing_half_known(make, monkeypatch):
     tuner = make()
     tuner.ask()
-    monkeypatch.setattr(tuner._replay, "learn", lambda: (_ for _ in ()).throw(KeyboardInterrupt))
+    monkeypatch.setattr(tuner._session._replay, "learn", lambda: (_ for _ in ()).throw(KeyboardInterrupt))
     with pytest.raises(KeyboardInterrupt):
         tuner.ask()
     assert tuner.ask().id == 2
+
+
+def test_without_sqlalchemy_an_error_says_how_to_install_it():
+    code = "import sys; sys.modules['sqlalchemy'] = None; import softbandit; softbandit.tuners('a.db')"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (
+        "MissingExtraError: sqlalchemy is not installed. Install it with: pip install 'softbandit[tuner]'"
+        in done.stderr
+    )

@@ -22,7 +22,7 @@ REMEDY = 'Pass the path of a file, or a URL such as "postgresql://user@host/data
 
 KEEPALIVE = {"keepalives_idle": 5, "keepalives_interval": 3, "keepalives_count": 3, "tcp_user_timeout": 15_000}
 LOCK_PATIENCE = 20  # seconds
-LOCK_PAUSE = 0.0005
+LOCK_PAUSE = 0.001
 SERVER = {
     "synchronous_commit": "on",  # what was acknowledged is on disk
     "lock_timeout": f"{LOCK_PATIENCE}s",

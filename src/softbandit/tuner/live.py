@@ -1,40 +1,32 @@
 """Tuner: ask for values to try, tell what came of them, from any number of processes, on a store that loses nothing."""
 
-import threading
-import time
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Mapping
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from softbandit import validation
 from softbandit.atomic_write import real_path, replacing
-from softbandit.domains import Values
 from softbandit.drawing import figure_path
-from softbandit.errors import ArgumentError, DecisionError, FeedbackError, SoftbanditError, StoreError
-from softbandit.tuner import feedback
+from softbandit.errors import ArgumentError, DecisionError
 from softbandit.tuner.assessment import status_of
 from softbandit.tuner.description import Description
-from softbandit.tuner.events import Draft, Event
+from softbandit.tuner.events import Draft
 from softbandit.tuner.history_table import frame
 from softbandit.tuner.live_round import LiveRound
 from softbandit.tuner.log_file import read_log, write_log
 from softbandit.tuner.observations import observation, rows_in
 from softbandit.tuner.plots import draw_tuner
 from softbandit.tuner.recommendation import Recommendation
-from softbandit.tuner.replay import Replay
 from softbandit.tuner.rounds import Round
-from softbandit.tuner.snapshots import snapshot, usable
+from softbandit.tuner.session import Session
 from softbandit.tuner.status import Status
 from softbandit.tuner.suggestion import Suggestion
 from softbandit.tuner.values import checked_context
 
 if TYPE_CHECKING:
-    from softbandit.tuner.log import Log
     from softbandit.tuner.store import Store
 
 LONGEST_NAME = 200
-SNAPSHOT_EVERY = 100  # events
 DEFAULT_STORE = "softbandit.db"
 
 
@@ -118,16 +110,16 @@ class Tuner:
             noise=noise,
             seed=seed,
         )
-        self._attach(_checked_name(name), _opened(store, new=True))
-        if not self._store.create(self.name, [Draft("created", {"description": description.to_json()})]):
+        self._session = Session(_checked_name(name), _opened(store, new=True))
+        if not self._session.store.create(self.name, [Draft("created", {"description": description.to_json()})]):
             self._check_same(description)
 
     @classmethod
     def open(cls, name: str, store: Any = DEFAULT_STORE) -> "Tuner":
         """Continue a tuner that is in the store."""
         tuner = cls.__new__(cls)
-        tuner._attach(_checked_name(name), _opened(store, new=False))
-        with tuner._up_to_date():  # an unknown name is refused now
+        tuner._session = Session(_checked_name(name), _opened(store, new=False))
+        with tuner._session.up_to_date():  # an unknown name is refused now
             return tuner
 
     @classmethod
@@ -139,20 +131,19 @@ class Tuner:
             raise ArgumentError.of("store", f"no tuner {name!r}", name, "Restore it into another store.")
         return cls.open(name, store)
 
-    def _attach(self, name: str, store: "Store") -> None:
-        self.name, self._store = name, store
-        self._lock = threading.RLock()  # of the replay
-        self._replay = self._new_replay()
-        self._described: tuple[int, Description] | None = None  # with the number of its event
+    @property
+    def name(self) -> str:
+        """The name of the tuner in its store."""
+        return self._session.name
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Tuner.open, (self.name, self._store.place)
+        return Tuner.open, (self.name, self._session.store.place)
 
     def __str__(self) -> str:
         return str(self.status())
 
     def __repr__(self) -> str:
-        return f"Tuner({self.name!r}, store={self._store.name!r})"
+        return f"Tuner({self.name!r}, store={self._session.store.name!r})"
 
     # -- Rounds. --
 
@@ -161,28 +152,14 @@ class Tuner:
 
         Suggestions that have no report yet are taken into account, so many may be asked for before the first report.
         """
-        with self._up_to_date() as replay:
-            checked = checked_context(replay.description.context, context)
-            self._expire(replay.rounds.overdue(time.time()))
-            self._catch_up()
-            replay.learn()  # before others have to wait
-            (event,) = self._store.write(self.name, lambda log: _append_decision(log, replay, checked))
-            self._keep_snapshot(replay)
-        return Suggestion.of(event, self.name)
+        return Suggestion.of(self._session.ask(context), self.name)
 
     def tell(self, suggestion: Suggestion | int, /, *, failed: str | None = None, **metrics: float) -> None:
         """Report what was measured with the values of a suggestion, or that it failed.
 
         It is on disk when this returns. The same report again has no effect, and a contradicting one is refused.
         """
-        ask = self._id_of(suggestion)
-        if self._reported_at_once(ask, failed, metrics):
-            return
-
-        def step(log: "Log") -> list[Event]:
-            return feedback.append_report(log, feedback.report(self._description(log), ask, failed, metrics))
-
-        self._store.write(self.name, step)
+        self._session.report(self._id_of(suggestion), failed, metrics)
 
     def fail(self, suggestion: Suggestion | int, reason: str) -> None:
         """Report that a round failed, which is learned from: such values are avoided."""
@@ -199,31 +176,29 @@ class Tuner:
         other iterable of mappings, or a data frame. They are stored together or, if one of them is wrong, not at all.
         """
         rows = rows_in(values, metrics, context)
-        self._store.write(
-            self.name, lambda log: log.append(*(observation(row, self._description(log)) for row in rows))
-        )
+        self._session.append(lambda description: [observation(row, description) for row in rows])
 
     # -- What is known. --
 
     @property
     def description(self) -> Description:
         """What the tuner was created with, and the changes since."""
-        with self._up_to_date() as replay:
+        with self._session.up_to_date() as replay:
             return replay.description
 
     def history(self) -> list[Round]:
         """Return all rounds, in the order in which they were asked for."""
-        with self._up_to_date() as replay:
+        with self._session.up_to_date() as replay:
             return list(replay.rounds.by_id.values())
 
     def recommend(self, context: Mapping[str, Any] | None = None) -> Recommendation:
         """Return the values to use if nothing more were to be learned."""
-        with self._up_to_date() as replay:
+        with self._session.up_to_date() as replay:
             return replay.decider.recommend(checked_context(replay.description.context, context))
 
     def status(self) -> Status:
         """Return where the tuner stands: limits, reward against the baseline, and the recommended values."""
-        with self._up_to_date() as replay:
+        with self._session.up_to_date() as replay:
             return status_of(self.name, replay.rounds, replay.decider)
 
     def frame(self) -> Any:
@@ -233,7 +208,7 @@ class Tuner:
     def plot(self, path: str | PathLike[str]) -> None:
         """Draw limits, reward, prices, and the effect of each parameter, into a .png, .pdf or .svg file."""
         checked = figure_path(real_path(validation.path("path", path)), "tuner.png")
-        with self._up_to_date() as replay:
+        with self._session.up_to_date() as replay:
             figure = draw_tuner(self.name, replay.rounds, replay.decider)
         with replacing(checked) as file:
             figure.savefig(file, format=checked.suffix[1:])
@@ -242,82 +217,21 @@ class Tuner:
 
     def pause(self) -> None:
         """Suggest the baseline, or the best known values without one, until `resume`."""
-        self._set_paused(True)
+        self._session.set_paused(True)
 
     def resume(self) -> None:
         """Tune again after `pause`."""
-        self._set_paused(False)
+        self._session.set_paused(False)
 
     def change(self, **changes: Any) -> None:
         """Change limits, the space, forgetting or other settings, and keep what was learned."""
-
-        def step(log: "Log") -> list[Event]:
-            description = self._description(log).changed(**changes)
-            return log.append(Draft("changed", {"description": description.to_json()}))
-
-        self._store.write(self.name, step)
+        self._session.append(lambda description: [_changed(description, changes)])
 
     def export(self, path: str | PathLike[str]) -> None:
         """Write the whole log as JSON lines, for `Tuner.restore`."""
-        write_log(validation.path("path", path), self.name, self._store.read(self.name, lambda log: log.events()))
+        write_log(validation.path("path", path), self.name, self._session.events())
 
     # -- Inside. --
-
-    @contextmanager
-    def _up_to_date(self) -> Iterator[Replay]:
-        """Give the replay after reading what others have written. Nobody else changes it meanwhile."""
-        with self._lock:
-            try:
-                self._catch_up()
-                yield self._replay
-            except SoftbanditError:
-                raise
-            except BaseException:  # such as Ctrl-C halfway through an event
-                self._replay = self._new_replay()
-                raise
-
-    def _catch_up(self) -> None:
-        replay = self._replay
-        replay.read(self._store.read(self.name, lambda log: log.events(after=replay.number)))
-
-    def _new_replay(self) -> Replay:
-        return Replay(lambda: usable(self._store.snapshots(self.name)))
-
-    def _keep_snapshot(self, replay: Replay) -> None:
-        """Store what was learned now and then, so that a new process has less to learn."""
-        if replay.since_snapshot >= SNAPSHOT_EVERY:
-            with suppress(StoreError):  # a cache
-                self._store.keep_snapshot(self.name, snapshot(*replay.learned()), SNAPSHOT_EVERY)
-
-    def _expire(self, asks: list[int]) -> None:
-        """Stop waiting for those rounds."""
-        if asks:
-            self._store.write(self.name, lambda log: [e for ask in asks for e in feedback.append_expiry(log, ask)])
-
-    def _set_paused(self, paused: bool) -> None:
-        with self._up_to_date() as replay:
-
-            def step(log: "Log") -> list[Event]:
-                replay.read(log.events(after=replay.number))
-                kind = "paused" if paused else "resumed"
-                return [] if replay.rounds.paused == paused else log.append(Draft(kind, {}))
-
-            self._store.write(self.name, step)
-
-    def _description(self, log: "Log") -> Description:
-        """Return the present description. It is read again only after a change."""
-        if self._described is None or self._described[0] != log.described:
-            self._described = log.described, Description.from_json(log.description().body["description"])
-        return self._described[1]
-
-    def _reported_at_once(self, ask: int, failed: Any, metrics: Mapping[str, object]) -> bool:
-        """Return whether a report could be appended without a look at the log, which is the rule."""
-        if self._described is None:
-            return False
-        number, description = self._described
-        with suppress(FeedbackError):  # by a description that may have changed
-            return self._store.report(self.name, feedback.report(description, ask, failed, metrics), number)
-        return False
 
     def _check_same(self, description: Description) -> None:
         differences = self.description.differences(description)
@@ -340,12 +254,8 @@ def tuners(store: Any = DEFAULT_STORE) -> list[str]:
     return _opened(store, new=False).names()
 
 
-def _append_decision(log: "Log", replay: Replay, context: Values | None) -> list[Event]:
-    replay.read(log.events(after=replay.number))
-    ask = len(replay.rounds.by_id) + 1
-    proposal = replay.decide(ask, context)
-    body = {"values": proposal.values, "context": context, "kind": proposal.kind, "expected": proposal.expected}
-    return log.append(Draft("asked", body, ask))
+def _changed(description: Description, changes: Mapping[str, Any]) -> Draft:
+    return Draft("changed", {"description": description.changed(**changes).to_json()})
 
 
 def _opened(store: Any, new: bool) -> "Store":

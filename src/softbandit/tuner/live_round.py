@@ -62,4 +62,4 @@ class LiveRound:
         if isinstance(error, Exception):
             self.fail(f"{type(error).__name__}: {error}")
         else:
-            self._tuner._expire([self.id])
+            self._tuner._session.expire([self.id])

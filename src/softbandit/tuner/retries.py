@@ -21,6 +21,9 @@ LOCKED = ("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_PROTOCOL")
 TRANSIENT = ("08", "40", "55P03", "57P", "25P03", "53300")
 """PostgreSQL's states, by how they start: connections, conflicts, locks, shutdowns, time-outs, too many clients."""
 
+REFUSED = ("does not exist", "authentication failed", "no pg_hba.conf entry")
+"""Parts of PostgreSQL's answers to a connection that it will refuse again; they come without a state."""
+
 REMEDIES = {
     "SQLITE_FULL": "The disk is full: free some space.",
     "SQLITE_READONLY": "The file or its folder is read-only: check their permissions.",
@@ -58,7 +61,7 @@ def _state(error: SQLAlchemyError) -> str:
 
 
 def _passes(error: SQLAlchemyError) -> bool:
-    if not isinstance(error, DBAPIError):
+    if not isinstance(error, DBAPIError) or any(words in str(error.orig) for words in REFUSED):
         return False
     state = _state(error)
     is_broken = error.connection_invalidated or (not state and type(error.orig).__name__ == "OperationalError")
@@ -71,4 +74,4 @@ def _store_error(what: str, error: SQLAlchemyError) -> StoreError:
     if _passes(error):
         return StoreError(f"{what}: no answer for {PATIENCE:g} s: {reason}. Check the database, then call again.")
     known = [remedy for start, remedy in REMEDIES.items() if state.startswith(start)]
-    return StoreError(f"{what}: {reason}. {known[0] if known else 'Check the database.'}")
+    return StoreError(f"{what}: {reason}. {known[0] if known else 'Check the database and its URL.'}")

@@ -61,7 +61,7 @@ class Rounds:
         if event.ask is not None:
             self._apply_to_round(event.ask, event)
         elif event.kind in DESCRIBES:
-            self.description = Description.from_json(event.body["description"])
+            self.description = _description(event)
             self.described = event.number
         elif event.kind == "observed":
             body = event.body
@@ -97,3 +97,10 @@ class Rounds:
             got = errors.Description(event.kind if event.ask is None else f"{event.kind} of ask {event.ask}")
             remedy = "The log is damaged: restore the tuner from an export."
             raise errors.StoreError.of(f"event {event.number}", "one that can follow those before", got, remedy)
+
+
+def _description(event: Event) -> Description:
+    try:
+        return Description.from_json(event.body["description"])
+    except errors.ArgumentError as error:
+        raise errors.StoreError(f"event {event.number}: {error}") from error

@@ -11,13 +11,14 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from softbandit.errors import Description, StoreError, UnknownNameError, needs_extra
+from softbandit.tuner import tables
 from softbandit.tuner.engine import connect, store_url
 from softbandit.tuner.events import Draft, Event, encode
 from softbandit.tuner.log import Log
 from softbandit.tuner.reports import append_first_report
 from softbandit.tuner.retries import patiently
 from softbandit.tuner.snapshots import Snapshot
-from softbandit.tuner.tables import SNAPSHOTS, TUNERS, migrate
+from softbandit.tuner.tables import SNAPSHOTS, TUNERS, has_tables, migrate, stored_version
 
 with needs_extra("sqlalchemy", "tuner"):
     from sqlalchemy import Connection, Engine, select
@@ -36,7 +37,15 @@ class Store:
         self._engine: Engine = connect(url, new)
         self._process = os.getpid()
         weakref.finalize(self, _close, self._engine, self._process)
-        self._patiently(lambda connection, _: migrate(connection), writes=True)
+        self._prepare(new)
+
+    def _prepare(self, new: bool) -> None:
+        """Create or migrate the tables, unless they are as they should be already."""
+        version = self._patiently(lambda connection, _: stored_version(connection) if has_tables(connection) else None)
+        if version is None and not new:
+            raise StoreError.of(f"store {self.name}", "a database with tuners", Description("another one"), "Check it.")
+        if version != tables.VERSION:
+            self._patiently(lambda connection, _: migrate(connection), writes=True)
 
     # -- Tuners. --
 

@@ -75,11 +75,15 @@ VERSION = 1
 ADVISORY_LOCK = 7_306_355_810_419_521_635  # any number that other programs are unlikely to lock
 
 
+def has_tables(connection: Connection) -> bool:
+    return inspect(connection).has_table(SCHEMA.name)
+
+
 def migrate(connection: Connection) -> None:
     """Bring the tables to the present version, in one transaction: processes that start at once do it once."""
     if connection.dialect.name == "postgresql":
         connection.execute(text(f"SELECT pg_advisory_xact_lock({ADVISORY_LOCK})"))
-    if not inspect(connection).has_table(SCHEMA.name):
+    if not has_tables(connection):
         METADATA.create_all(connection)
         connection.execute(SCHEMA.insert().values(version=VERSION))
         return
