@@ -3,11 +3,16 @@
 import contextlib
 import importlib.util
 import io
+import os
 import re
 import runpy
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
+from softbandit_tests import postgres
 
 from softbandit.baselines import POLICIES
 
@@ -16,7 +21,8 @@ pytestmark = pytest.mark.extra
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 TEXTS = [*PAGES, ROOT / "CONTRIBUTING.md"]
-EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+PROGRAMS = {"tune_postgres.py": postgres.program("initdb"), "tune_a_command.sh": shutil.which("zstd")}
+EXAMPLES = [path for path in sorted((ROOT / "examples").glob("*.*")) if PROGRAMS.get(path.name, "none needed")]
 
 every_text = pytest.mark.parametrize("page", TEXTS, ids=lambda page: page.name)
 
@@ -26,10 +32,25 @@ def printed(tmp_path_factory):
     """Return the output of each example, by name."""
     outputs = {}
     for example in EXAMPLES:
-        with contextlib.chdir(tmp_path_factory.mktemp("examples")), contextlib.redirect_stdout(io.StringIO()) as out:
-            runpy.run_path(str(example), run_name="__main__")
-        outputs[example.name] = out.getvalue()
+        with contextlib.chdir(tmp_path_factory.mktemp("examples")):
+            outputs[example.name] = shell_output(example) if example.suffix == ".sh" else python_output(example)
     return outputs
+
+
+def python_output(example):
+    """Return what an example prints, in its short form if it has one."""
+    with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(io.StringIO()) as out:
+        patch.setattr(sys, "argv", [str(example), "--quick"])
+        runpy.run_path(str(example), run_name="__main__")
+    return out.getvalue()
+
+
+def shell_output(example, rounds=2):
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])  # where softbandit is
+    command = ["bash", example, str(rounds)]
+    return subprocess.run(
+        command, env={**os.environ, "PATH": path}, check=True, stdout=subprocess.PIPE, text=True
+    ).stdout
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.name)

@@ -12,6 +12,7 @@ import math
 import os
 import re
 import runpy
+import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +20,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 SEEDS = int(os.environ.get("SEEDS", "20"))  # a run takes a third of a second
-SLOW = {"cloud_configuration"}  # two seconds: fewer seeds, all of which must then keep the limit
+SLOW = {"README", "cloud_configuration"}  # two seconds: fewer seeds, all of which must then keep the limit
 NOISE = {
     "README": 1.0,  # ms
     "first_decisions": 0.05,
@@ -28,6 +29,7 @@ NOISE = {
     "cloud_configuration": math.sqrt(0.05 * 0.95 / 500),
 }
 WITHOUT_A_LIMIT_TO_KEEP = {"certified_run", "own_exploration", "queue_subtlety"}  # they show CKB's widths and duals
+WALL_CLOCK = {"tune_postgres", "tune_training"}  # what they measure depends on the machine
 
 pytestmark = [pytest.mark.slow, pytest.mark.extra]
 
@@ -42,12 +44,12 @@ def measured_costs(example, seed):
 
 def readme_costs(seed):
     block = re.search(r"^```python\n(.*?)^```", (ROOT / "README.md").read_text(), re.DOTALL | re.MULTILINE)[1]
-    program, changes = re.subn(r"(seed=|default_rng\()0\)", rf"\g<1>{seed})", block)
-    assert changes == 2, "the README's program has one seed for the agent and one for the noise"
+    program, changes = re.subn(r"(seed=|default_rng\()0", rf"\g<1>{seed}", block)
+    assert changes == 2, "the README's program has one seed for the tuner and one for the noise"
     names = {}
-    with contextlib.redirect_stdout(io.StringIO()):
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder), contextlib.redirect_stdout(io.StringIO()):
         exec(program, names)
-    return np.ravel(names["agent"].record.costs)
+    return np.array([row.metrics["latency_ms"] - 12 for row in names["tuner"].history()])
 
 
 def namespace_of(example):
@@ -60,7 +62,7 @@ def kept(costs, noise):
 
 def test_every_example_is_checked_or_has_no_limit_to_keep():
     examples = {path.stem for path in (ROOT / "examples").glob("*.py")}
-    assert examples == (NOISE.keys() - {"README"}) | WITHOUT_A_LIMIT_TO_KEEP
+    assert examples == (NOISE.keys() - {"README"}) | WITHOUT_A_LIMIT_TO_KEEP | WALL_CLOCK
 
 
 @pytest.mark.parametrize("example", NOISE)

@@ -12,6 +12,7 @@ import grid
 import pytest
 import report
 import tables
+import tuner_and_optuna
 
 from softbandit.baselines import POLICIES
 
@@ -28,6 +29,11 @@ def rows_of(path):
 
 def test_tables_of_the_page_match_the_results():
     assert report.page(PAGE.read_text()) == PAGE.read_text(), "run: python benchmarks/report.py"
+
+
+def test_the_page_about_optuna_matches_its_results_and_programs():
+    text = tuner_and_optuna.PAGE.read_text()
+    assert tuner_and_optuna.page(text) == text, "run: python benchmarks/tuner_and_optuna.py"
 
 
 def test_a_number_edited_by_hand_is_restored():
