@@ -1,6 +1,6 @@
 """softbandit: choose actions online so that reward is high while soft constraints hold over time."""
 
-from softbandit import baselines, data, problems, theory
+from softbandit import baselines, data, kernels, problems, theory
 from softbandit.agent import Agent, Decision, HorizonWarning, PolicyWarning
 from softbandit.backend import DrawCount, Draws, namespace
 from softbandit.domains import Box, Categorical, Float, Integer, LogFloat, Space
@@ -91,6 +91,7 @@ __all__ = [
     "baselines",
     "data",
     "fit",
+    "kernels",
     "namespace",
     "problems",
     "randomized_optimum",
