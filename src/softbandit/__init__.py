@@ -1,6 +1,6 @@
 """softbandit: choose actions online so that reward is high while soft constraints hold over time."""
 
-from softbandit import baselines, data, kernels, problems, theory
+from softbandit import baselines, data, problems, theory
 from softbandit.agent import Agent, Decision, HorizonWarning, PolicyWarning
 from softbandit.backend import DrawCount, Draws, namespace
 from softbandit.domains import Box, Categorical, Float, Integer, LogFloat, Space
@@ -24,7 +24,7 @@ from softbandit.errors import (
     SoftbanditError,
     UnknownNameError,
 )
-from softbandit.gp import Fit, Kernel, Linear, Matern, SquaredExponential, Tabular, fit
+from softbandit.gp import Fit, Kernel, Linear, Matern, SquaredExponential, Tabular, fit, kernels
 from softbandit.model import UCB, Exploration, Gaussian, Greedy, RandUCB, Thompson, TruncatedGaussian, UniformDiscrete
 from softbandit.policies import CKB, Autopilot, Doubling, Practical
 from softbandit.simulation.engine_choice import EngineHint
