@@ -27,6 +27,7 @@ def simulate(
     keep: Sequence[str] = COLUMNS,
     draws: str = "host",
     precision: str = "float64",
+    callback: Callable[[dict[str, float], int], object] | None = None,
 ) -> Trace:
     """Run independent trials of a policy on a problem.
 
@@ -50,6 +51,9 @@ def simulate(
         longer than the rounds. They are the same numbers, up to the rounding of normal ones.
     precision
         "float64"; or with JAX "float32", in half the memory: decisions between nearly equal arms may then differ.
+    callback
+        Called now and then with the mean reward and costs so far, by name, and the number of rounds:
+        `mlflow.log_metrics` is one.
 
     Examples
     --------
@@ -61,8 +65,9 @@ def simulate(
     """
     numbers = trial_numbers(trials)
     check_pair(policy, problem)
-    if progress is not None:
-        validation.function("progress", progress)
+    for name, given in (("progress", progress), ("callback", callback)):
+        if given is not None:
+            validation.function(name, given)
     names = [
         validation.text("keep", name) for name in validation.listed("keep", keep, "names of columns", "Pass a list.")
     ]
@@ -78,6 +83,8 @@ def simulate(
         record.write(played)
         if progress is not None:
             progress(played.rounds.stop - played.rounds.start)
+        if callback is not None:
+            callback(record.means(played.rounds.stop), played.rounds.stop)
     record.warn(policy, numbers)
     return record.trace(numbers, options.seed, options.draws)
 
