@@ -1,6 +1,8 @@
 """BoTorch weighs 1 GB and is not among the development requirements: without it, these tests are skipped."""
 
 import inspect
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -69,6 +71,15 @@ def test_what_is_no_constrained_function_is_refused(function):
 
 
 # -- The acquisition. --
+
+
+def test_the_example_in_the_docs_runs():
+    page = (Path(__file__).parents[2] / "docs" / "integrations.md").read_text()
+    (block,) = re.findall(r"^```py\n(.*?)^```", page, flags=re.DOTALL | re.MULTILINE)
+    names = {"np": np}
+    exec(compile(block, "docs/integrations.md", "exec"), names)
+    assert names["X"].shape == (11, 2)
+
 
 WIDTH, BOUNDS, LAMBDA = 0.5, (0.9, 0.4), 0.1
 
