@@ -226,7 +226,7 @@ def _valid_arguments():
         "namespace": {"x": POINTS},
         "randomized_optimum": _theory()["randomized_optimum"],
         "score": {"trace": trace(), "problem": problem()},
-        "simulate": _run(**run, draws="host", precision="float64"),
+        "simulate": _run(**run, draws="host", precision="float64", callback=None),
         "suggest_settings": _theory()["suggest_settings"],
         "sweep": _run(**sweep, rounds=5),
     }
@@ -253,6 +253,7 @@ def _methods():
         "Space.encode": (space.encode, {"values": {"a": 0.5, "n": 2, "k": "b"}}),
         "SpaceProblem.discretised": (searched.discretised, {"points": POINTS}),
         "Standard.problem": (sb.problems.STANDARD["branin"].problem, {"noise": 0.1, "lengthscale": 0.3}),
+        "Trace.frame": (trace().frame, {"library": "pandas"}),
         "Configurations.metric": (sb.data.load_configurations("SS-D").metric, {"name": "Latency-"}),
         "Source.status": (sb.data.SENSORS.status, {"folder": "no such folder"}),
         "CKB.replace": (policy().replace, {"horizon": 70, "slater": 0.5, "explore": "ts"}),
