@@ -314,7 +314,8 @@ def test_points_that_are_nearly_the_same_count_once_when_units_are_chosen():
     copies = 0.5 + 0.01 * np.random.default_rng(0).random((20, 2))
     corners = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
     chosen = autopilot_knowledge.far_apart(np.concatenate([corners, copies]), autopilot_knowledge.APART)
-    assert sorted(chosen)[:4] == [0, 1, 2, 3] and len(chosen) == 5
+    assert sorted(chosen)[:4] == [0, 1, 2, 3]
+    assert len(chosen) == 5
 
 
 @pytest.mark.filterwarnings("ignore::softbandit.agent.PolicyWarning")  # it says so

@@ -1,6 +1,7 @@
 """Gaussian-process regression, which knows nothing of bandits."""
 
 from softbandit.gp.anchored import Anchored, GrowingRows
+from softbandit.gp.data_arrays import KernelMatrix, RowPosterior
 from softbandit.gp.data_space import ArmKernel, DataPosterior
 from softbandit.gp.exact import Exact
 from softbandit.gp.fitting import Fit, fit
