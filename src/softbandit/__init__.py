@@ -36,7 +36,7 @@ from softbandit.errors import (
     StoreError,
     UnknownNameError,
 )
-from softbandit.gp import Fit, Kernel, Linear, Matern, SquaredExponential, Tabular, fit
+from softbandit.gp import Fit, Kernel, Linear, Matern, SquaredExponential, Tabular, fit, kernels
 from softbandit.model import UCB, Exploration, Gaussian, Greedy, RandUCB, Thompson, TruncatedGaussian, UniformDiscrete
 from softbandit.policies import CKB, Autopilot, Doubling, Practical
 from softbandit.simulation.engine_choice import EngineHint
@@ -114,6 +114,7 @@ __all__ = [
     "baselines",
     "data",
     "fit",
+    "kernels",
     "namespace",
     "problems",
     "randomized_optimum",

@@ -30,3 +30,15 @@ def test_a_trace_on_a_space_holds_points():
     trace = sb.simulate(sb.CKB(**problem.settings(), horizon=3), problem, trials=2)
     assert trace.arms.shape == (2, 3, 2)
     assert trace.arms.dtype == np.float64
+
+
+def test_a_callback_gets_the_means_so_far_and_the_number_of_rounds():
+    problem, calls = examples_of.problem(constraints=2, seed=5), []
+    policy = examples_of.policy(problem, horizon=3000)
+    trace = sb.simulate(policy, problem, trials=2, engine="numpy", callback=lambda *call: calls.append(call))
+    assert len(calls) > 1
+    assert calls[-1][1] == 3000
+    for metrics, rounds in calls:
+        assert metrics.keys() == {"reward", "cost_0", "cost_1"}
+        assert metrics["reward"] == pytest.approx(trace.rewards[:, :rounds].mean())
+        assert metrics["cost_1"] == pytest.approx(trace.costs[:, :rounds, 1].mean())

@@ -54,8 +54,8 @@ def calls(seed):
 
 @functools.cache
 def odd_values(name):
-    """The odd values of an argument. What a user's function raises is the user's, so `progress` gets no functions."""
-    return [build for build in ODD if not (name == "progress" and callable(build()))]
+    """The odd values of an argument. What a user's function raises is the user's, so callbacks get no functions."""
+    return [build for build in ODD if not (name in ("progress", "callback") and callable(build()))]
 
 
 def outcome(point, odd):

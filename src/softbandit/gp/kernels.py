@@ -12,6 +12,7 @@ from softbandit.backend import Floats, Ints
 from softbandit.errors import Description, KernelError
 from softbandit.gp.kernel import Kernel, Rate
 from softbandit.gp.prior_samples import Path
+from softbandit.gp.sklearn_kernels import from_sklearn as from_sklearn
 
 FAR = 1e3  # of Matern's s: exp(-s) is 0 from 746 on
 BLOCK = 2**15  # distances computed at a time, so that they stay in the cache

@@ -31,8 +31,8 @@ class Standard:
     lower: tuple[float, ...]
     upper: tuple[float, ...]
     raw: Callable[[Floats], Floats]  # (n, d) -> (n, 1 + m): f, c_1, ..., c_m
-    best: float  # the smallest f of a feasible point
-    at: tuple[float, ...]  # that point
+    best: float | None  # the smallest f of a feasible point, if it is known
+    at: tuple[float, ...]  # that point, or another feasible one
     source: str
     whole: tuple[int, ...] = ()  # coordinates that are whole numbers
 
@@ -69,12 +69,12 @@ class Standard:
             slater=min(1.0, largest_margin(values[:, 1:]).margin),
             name=self.name,
             source=self.source,
-            known_best=(centre - self.best) / float(unit[0]),
+            known_best=None if self.best is None else (centre - self.best) / float(unit[0]),
             witnesses=witnesses,
         )
 
     def _points_near_the_best(self, space: Domain, rng: np.random.Generator) -> Floats:
-        """Return the best feasible point and points around it, because feasible points may be rare."""
+        """Return the point `at` and points around it, because feasible points may be rare."""
         best = np.subtract(self.at, self.lower) / np.subtract(self.upper, self.lower) if self.whole else self.at
         steps = 0.05 * (space.upper - space.lower) * rng.standard_normal((256, space.dimension))
         return space.snap(np.concatenate([[best], best + steps]))

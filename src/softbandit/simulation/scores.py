@@ -1,6 +1,8 @@
 """Scores of a run: regret and violation, measured against the optimum."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +12,7 @@ from softbandit.backend import Floats, drop_single
 from softbandit.errors import ArgumentError, Description
 from softbandit.problems import Problem
 from softbandit.problems.space_problem import SpaceProblem, optimum_on
+from softbandit.simulation.frames import frame
 from softbandit.simulation.trace import Trace
 from softbandit.theory.optimum import best_arm, randomized_optimum
 
@@ -23,7 +26,13 @@ class Scores:
     violation: Floats  # V = [sum g]_+
     positive_violation: Floats  # sum [g]_+
     violated_rounds: NDArray[np.int64]  # N: rounds with any g_i > 0
+    trials: Sequence[int]  # their numbers
     resolution: float = 0.0  # on a continuous domain: error of the optimum behind strong_regret, per round
+
+    def frame(self, library: str = "pandas") -> Any:
+        """Return a data frame of pandas or of polars, one row per trial and round."""
+        names = ("regret", "strong_regret", "violation", "positive_violation", "violated_rounds")
+        return frame(self.trials, {name: getattr(self, name) for name in names}, library)
 
 
 def score(trace: Trace, problem: Problem | SpaceProblem) -> Scores:
@@ -46,7 +55,7 @@ def score(trace: Trace, problem: Problem | SpaceProblem) -> Scores:
     f, g = problem.reward[trace.arms], problem.costs[trace.arms]  # (b, T), (b, T, m)
     best = best_arm(problem.reward, problem.cost) if problem.contexts is None else None
     optimum = randomized_optimum(problem.reward, problem.cost, problem.contexts)
-    return _scores(f, g, np.nan if best is None else float(problem.reward[best]), optimum.value)
+    return _scores(trace.trials, f, g, np.nan if best is None else float(problem.reward[best]), optimum.value)
 
 
 def _score_on_space(trace: Trace, problem: SpaceProblem) -> Scores:
@@ -55,10 +64,13 @@ def _score_on_space(trace: Trace, problem: SpaceProblem) -> Scores:
         got = Description(f"arms of shape {trace.arms.shape}")
         raise ArgumentError.of("trace", f"one of this problem, with points of {d} coordinates", got, "Check the pair.")
     h = problem.function(trace.arms.reshape(-1, d)).reshape(*trace.arms.shape[:2], -1)
-    return _scores(h[..., 0], h[..., 1:], problem.best_value, optimum_on(problem), problem.candidates.resolution)
+    f, g, resolution = h[..., 0], h[..., 1:], problem.candidates.resolution
+    return _scores(trace.trials, f, g, problem.best_value, optimum_on(problem), resolution)
 
 
-def _scores(f: Floats, g: Floats, best: float, optimum: float, resolution: float = 0.0) -> Scores:
+def _scores(
+    trials: Sequence[int], f: Floats, g: Floats, best: float, optimum: float, resolution: float = 0.0
+) -> Scores:
     t = np.arange(1, f.shape[1] + 1)
     reward = np.cumsum(f, axis=1)
     return Scores(
@@ -67,5 +79,6 @@ def _scores(f: Floats, g: Floats, best: float, optimum: float, resolution: float
         violation=drop_single(np.maximum(np.cumsum(g, axis=1), 0.0)),
         positive_violation=drop_single(np.cumsum(np.maximum(g, 0.0), axis=1)),
         violated_rounds=np.cumsum((g > 0).any(axis=2), axis=1, dtype=np.int64),
+        trials=trials,
         resolution=resolution,
     )

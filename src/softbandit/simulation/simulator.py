@@ -28,6 +28,7 @@ def simulate(
     keep: Sequence[str] = COLUMNS,
     draws: str = "host",
     precision: str = "float64",
+    callback: Callable[[dict[str, float], int], object] | None = None,
 ) -> Trace:
     """Run independent trials of a policy on a problem.
 
@@ -54,6 +55,9 @@ def simulate(
         longer than the rounds. They are the same numbers, up to the rounding of normal ones.
     precision
         "float64"; or with JAX "float32", in half the memory: decisions between nearly equal arms may then differ.
+    callback
+        Called now and then with the mean reward and costs so far, by name, and the number of rounds:
+        `mlflow.log_metrics` is one.
 
     Examples
     --------
@@ -65,8 +69,9 @@ def simulate(
     """
     numbers = trial_numbers(trials)
     check_pair(policy, problem)
-    if progress is not None:
-        validation.function("progress", progress)
+    for name, given in (("progress", progress), ("callback", callback)):
+        if given is not None:
+            validation.function(name, given)
     names = [
         validation.text("keep", name) for name in validation.listed("keep", keep, "names of columns", "Pass a list.")
     ]
@@ -77,7 +82,7 @@ def simulate(
     check_fit(policy, problem, engine)
     engine = choose_engine(engine, step, problem, len(numbers), T)
     record = Record(len(numbers), T, options.keep, policy, problem)
-    if trials_in_processes.pay(policy, problem, len(numbers), T):
+    if callback is None and trials_in_processes.pay(policy, problem, len(numbers), T):
         parts = trials_in_processes.play_trials(policy, problem, numbers, T, options)
     else:
         parts = play_all(engine, policy, problem, blocks_of_trials(engine, step, numbers), T, options)
@@ -87,6 +92,8 @@ def simulate(
         before, done = done // len(numbers), done + _size(played, len(numbers))
         if progress is not None:
             progress(done // len(numbers) - before)
+        if callback is not None:
+            callback(record.means(played.rounds.stop), played.rounds.stop)
     record.warn(policy, numbers)
     return record.trace(numbers, options.seed, options.draws)
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from softbandit import validation
 from softbandit.backend import drop_single
 from softbandit.policies import Policy
+from softbandit.simulation.frames import frame, split_columns
 from softbandit.simulation.rounds import COLUMNS, AnyProblem, Played
 
 Column: TypeAlias = Any  # Numbers, or None
@@ -32,6 +33,18 @@ class Trace:
     trials: Sequence[int]
     seed: int
     draws: str  # where the random numbers were generated: "host" or "device"
+
+    def frame(self, library: str = "pandas") -> Any:
+        """Return a data frame of pandas or of polars, one row per trial and round.
+
+        >>> import softbandit as sb
+        >>> problem = sb.problems.rkhs(seed=3)
+        >>> trace = sb.simulate(sb.CKB(**problem.settings(), horizon=20), problem, trials=4)
+        >>> trace.frame().groupby("trial").reward.mean().shape
+        (4,)
+        """
+        columns = {name.removesuffix("s"): getattr(self, name) for name in ("arms", *COLUMNS)}
+        return frame(self.trials, columns, library)
 
 
 class ComplaintWarning(UserWarning):
@@ -64,6 +77,12 @@ class Record:
                 self._refuted[trials] |= columns["refuted"][: len(arms)].any(axis=1)
             first = trials.stop
 
+    def means(self, rounds: int) -> dict[str, float]:
+        """Return the mean reward and costs of the first rounds, over all trials, as far as they are kept."""
+        kept = self._kept()
+        columns = {name.removesuffix("s"): kept[name][:, :rounds] for name in ("rewards", "costs") if name in kept}
+        return {name: float(column.mean()) for name, column in split_columns(columns).items()}
+
     def warn(self, policy: Policy, numbers: Sequence[int]) -> None:
         """Say once in which trials observations refuted the policy's settings."""
         trials = [numbers[int(i)] for i in np.flatnonzero(self._refuted)]
@@ -73,5 +92,7 @@ class Record:
             warnings.warn(message, ComplaintWarning, stacklevel=3)
 
     def trace(self, trials: Sequence[int], seed: int, draws: str) -> Trace:
-        kept = {name: drop_single(column) if column.ndim == 3 else column for name, column in self._columns.items()}
-        return Trace(self._arms, **dict.fromkeys(COLUMNS) | kept, trials=trials, seed=seed, draws=draws)
+        return Trace(self._arms, **dict.fromkeys(COLUMNS) | self._kept(), trials=trials, seed=seed, draws=draws)
+
+    def _kept(self) -> dict[str, Column]:
+        return {name: drop_single(column) if column.ndim == 3 else column for name, column in self._columns.items()}
