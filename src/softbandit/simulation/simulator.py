@@ -57,7 +57,7 @@ def simulate(
         "float64"; or with JAX "float32", in half the memory: decisions between nearly equal arms may then differ.
     callback
         Called now and then with the mean reward and costs so far, by name, and the number of rounds:
-        `mlflow.log_metrics` is one.
+        `mlflow.log_metrics` is one. With a callback, all trials are played in this process.
 
     Examples
     --------
