@@ -176,6 +176,17 @@ def test_parameters_that_failed_and_were_repeated_with_success_are_not_held_agai
     assert table.ended(interrupted.trials) == table.ended(plain.trials)
 
 
+def test_a_sampler_forgets_a_failure_once_its_parameters_were_repeated_with_success():
+    study = run(6)
+    failed = study.ask(SPACE)
+    study.tell(failed, state=optuna.trial.TrialState.FAIL)
+    study.optimize(limited, n_trials=2)
+    study.enqueue_trial(failed.params)
+    study.optimize(limited, n_trials=1)
+    assert study.trials[-1].params == failed.params
+    assert study.ask(SPACE).params == resumed(study).ask(SPACE).params
+
+
 def test_an_infinite_value_counts_as_the_worst_so_far():
     study = run(30, lambda trial: -math.inf if trial.suggest_float("x", 0, 1) > 0.5 else trial.params["x"])
     assert np.mean([trial.params["x"] > 0.5 for trial in study.trials[15:]]) <= 0.3
