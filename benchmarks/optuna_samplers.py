@@ -1,6 +1,6 @@
 """One study in Optuna with TPE, its Gaussian-process sampler and ours: reward, and a limit that holds on average.
 
-OMP_NUM_THREADS=1 python benchmarks/optuna_samplers.py 5 > benchmarks/results/optuna_samplers.txt
+OMP_NUM_THREADS=1 python benchmarks/optuna_samplers.py 5    # docs/optuna.md shows what it prints
 
 A service with three parameters earns by the rows that it handles, and its mean latency is to be at most 12 ms. Needs
 optuna, and torch for its Gaussian-process sampler, which is left out if torch is missing.

@@ -57,7 +57,7 @@ def test_importing_softbandit_loads_no_heavy_module():
     code = "import sys, softbandit; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     heavy = {"scipy.optimize", "scipy.special", "scipy.stats", "scipy.io", "matplotlib", "typer", "rich", "jax"}
-    heavy |= {"skfolio", "pandas", "urllib.request", "sqlalchemy", "psycopg"}
+    heavy |= {"skfolio", "pandas", "polars", "optuna", "sklearn", "torch", "urllib.request", "sqlalchemy", "psycopg"}
     assert not heavy & set(loaded)
 
 

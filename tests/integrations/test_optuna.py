@@ -1,4 +1,5 @@
 import math
+import pickle
 from types import SimpleNamespace
 
 import numpy as np
@@ -123,25 +124,40 @@ def test_trials_that_were_asked_for_together_differ_from_each_other():
     assert len({tuple(p.items()) for p in together}) == 5
 
 
-def test_what_is_learned_does_not_depend_on_trials_that_ran_meanwhile():
-    alone, shared = run(10), study_of()
-    shared.optimize(limited, n_trials=9)
-    pending = shared.ask(SPACE)
-    shared.ask(SPACE)
-    value = limited(pending)
-    shared.tell(pending, value)
-    assert params(shared)[:10] == params(alone)
+def test_what_was_expected_of_running_trials_leaves_no_trace_in_a_sampler():
+    study = run(9)
+    for trial in [study.ask(SPACE) for _ in range(2)]:
+        study.tell(trial, limited(trial))
+    assert study.ask(SPACE).params == resumed(study).ask(SPACE).params
 
 
-def test_parameters_that_failed_count_as_the_worst_and_are_not_tried_again():
-    study = study_of()
+def test_a_sampler_can_be_pickled_with_what_it_has_learned():
+    study = run(9)
+    study.sampler = pickle.loads(pickle.dumps(study.sampler))
+    study.optimize(limited, n_trials=3)
+    assert params(study) == params(run(12))
 
-    def fails_above_a_half(trial):
-        value = limited(trial)
-        return math.nan if trial.params["x"] > 0.5 else value
 
-    study.optimize(fails_above_a_half, n_trials=40)
-    failed = [trial.number for trial in study.trials if trial.state.name == "FAIL"]
+def resumed(study):
+    """Return a copy of a study, less the last trial, with a new sampler."""
+    copy = study_of()
+    copy.add_trials(study.trials[:-1])
+    return copy
+
+
+def fails(trial):
+    return math.nan
+
+
+def is_pruned(trial):
+    raise optuna.TrialPruned
+
+
+@pytest.mark.parametrize("give_up", [fails, is_pruned])
+def test_parameters_that_failed_or_were_pruned_count_as_the_worst_and_their_region_is_left(give_up):
+    study = run(40, lambda trial: limited(trial) if trial.suggest_float("x", 0, 1) <= 0.5 else give_up(trial))
+    failed = [trial.number for trial in study.trials if trial.state.name in ("FAIL", "PRUNED")]
+    assert "y" not in study.trials[failed[-1]].params
     assert 1 <= len(failed) <= 12
     assert len([number for number in failed if number >= 30]) <= 2
 
@@ -158,6 +174,17 @@ def test_parameters_that_failed_and_were_repeated_with_success_are_not_held_agai
         interrupted.add_trial(trial)
     table = trials_module.Table(SPACE, ("latency",), (), True)
     assert table.ended(interrupted.trials) == table.ended(plain.trials)
+
+
+def test_a_sampler_forgets_a_failure_once_its_parameters_were_repeated_with_success():
+    study = run(6)
+    failed = study.ask(SPACE)
+    study.tell(failed, state=optuna.trial.TrialState.FAIL)
+    study.optimize(limited, n_trials=2)
+    study.enqueue_trial(failed.params)
+    study.optimize(limited, n_trials=1)
+    assert study.trials[-1].params == failed.params
+    assert study.ask(SPACE).params == resumed(study).ask(SPACE).params
 
 
 def test_an_infinite_value_counts_as_the_worst_so_far():

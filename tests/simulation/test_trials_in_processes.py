@@ -44,13 +44,18 @@ def always(monkeypatch):
 @pytest.mark.extra
 @pytest.mark.parametrize("name", POLICIES)
 def test_a_trace_is_the_same_to_the_bit_in_processes_and_without(name, always, monkeypatch):
-    policy, rounds = POLICIES[name], []
+    policy, rounds, calls = POLICIES[name], [], []
     problem = problem_of(policy)
-    together = sb.simulate(policy, problem, trials=[0, 7, 3], progress=rounds.append)
+    options = {"progress": rounds.append, "callback": lambda *call: calls.append(call)}
+    together = sb.simulate(policy, problem, trials=[0, 7, 3], **options)
     monkeypatch.setattr(trials_in_processes, "cores", lambda: 1)
     assert_same(together, sb.simulate(policy, problem, trials=[0, 7, 3]))
     assert len(rounds) == 3
     assert sum(rounds) == 4
+    assert calls[-1] == (
+        {"reward": pytest.approx(together.rewards.mean()), "cost": pytest.approx(together.costs.mean())},
+        4,
+    )
 
 
 def visitors(policy, tmp_path, simulate):

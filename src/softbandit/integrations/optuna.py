@@ -20,7 +20,7 @@ from softbandit import validation
 from softbandit.agent import PolicyWarning
 from softbandit.errors import ArgumentError, Description, FeedbackError, needs_extra
 from softbandit.integrations.autopilot_rounds import Learned
-from softbandit.integrations.optuna_trials import Limit, SearchSpace, Table, has_all, metric
+from softbandit.integrations.optuna_trials import SUGGESTED, Limit, SearchSpace, Table, has_all, metric
 from softbandit.policies import Autopilot
 
 with needs_extra("optuna", "optuna"):
@@ -92,7 +92,9 @@ class SoftbanditSampler(BaseSampler):
         learned = self._learned(table, trials)
         for round in table.running(trials):
             learned = learned.plus(round)
-        return table.values(learned.decide(self._seed, trial.number))
+        x = learned.decide(self._seed, trial.number)
+        study._storage.set_trial_system_attr(trial._trial_id, SUGGESTED, table.space.values(x))  # as Optuna's own do
+        return table.values(x)
 
     def _learned(self, table: Table, trials: Sequence[FrozenTrial]) -> Learned:
         """Return what is known from the trials that have ended, and show new remarks about it."""

@@ -16,6 +16,7 @@ with needs_extra("optuna", "optuna"):
     from optuna.trial import FrozenTrial, TrialState
 
 SearchSpace = dict[str, BaseDistribution]
+SUGGESTED = "softbandit:suggested"  # the attribute of a trial with the positions that were suggested
 
 
 class Limit(Protocol):
@@ -66,7 +67,11 @@ class Table:
         return {name: _value(distribution, positions[name]) for name, distribution in self.search_space.items()}
 
     def _round(self, trial: FrozenTrial) -> Round:
-        positions = {name: _position(d, trial.params[name]) for name, d in self.search_space.items()}
+        suggested = trial.system_attrs.get(SUGGESTED, {})
+        positions = {
+            name: _position(d, trial.params[name]) if name in trial.params else suggested[name]
+            for name, d in self.search_space.items()
+        }
         given, metrics = trial.constraints, [metric(trial, limit) for limit in self.limits]
         costs = [given.get(name) for name in self.constraints]
         costs += [None if v is None else limit.cost(v) for limit, v in zip(self.limits, metrics, strict=True)]
@@ -81,8 +86,15 @@ class Table:
 
 
 def has_all(trial: FrozenTrial, search_space: SearchSpace) -> bool:
-    """Return whether a trial has all these parameters, with the same distributions."""
-    return all(trial.distributions.get(name) == distribution for name, distribution in search_space.items())
+    """Return whether a trial has all these parameters, with the same distributions.
+
+    One that has not ended well may lack some that were suggested for it: its objective has not asked for them.
+    """
+    suggested = () if trial.state == TrialState.COMPLETE else trial.system_attrs.get(SUGGESTED, ())
+    return all(
+        trial.distributions.get(name, distribution if name in suggested else None) == distribution
+        for name, distribution in search_space.items()
+    )
 
 
 def metric(trial: FrozenTrial, limit: Limit) -> float | None:

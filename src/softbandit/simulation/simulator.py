@@ -57,7 +57,7 @@ def simulate(
         "float64"; or with JAX "float32", in half the memory: decisions between nearly equal arms may then differ.
     callback
         Called now and then with the mean reward and costs so far, by name, and the number of rounds:
-        `mlflow.log_metrics` is one. With a callback, all trials are played in this process.
+        `mlflow.log_metrics` is one.
 
     Examples
     --------
@@ -82,18 +82,19 @@ def simulate(
     check_fit(policy, problem, engine)
     engine = choose_engine(engine, step, problem, len(numbers), T)
     record = Record(len(numbers), T, options.keep, policy, problem)
-    if callback is None and trials_in_processes.pay(policy, problem, len(numbers), T):
+    if trials_in_processes.pay(policy, problem, len(numbers), T):
         parts = trials_in_processes.play_trials(policy, problem, numbers, T, options)
     else:
         parts = play_all(engine, policy, problem, blocks_of_trials(engine, step, numbers), T, options)
-    done = 0  # rounds, over all trials
+    done, totals = 0, dict[str, float]()  # rounds, rewards and costs, over all trials
     for played in parts:
         record.write(played)
         before, done = done // len(numbers), done + _size(played, len(numbers))
         if progress is not None:
             progress(done // len(numbers) - before)
         if callback is not None:
-            callback(record.means(played.rounds.stop), played.rounds.stop)
+            totals = record.totals(played, totals)
+            callback({name: total / done for name, total in totals.items()}, done // len(numbers))
     record.warn(policy, numbers)
     return record.trace(numbers, options.seed, options.draws)
 

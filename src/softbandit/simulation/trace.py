@@ -1,7 +1,7 @@
 """The record of a simulation."""
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -77,11 +77,15 @@ class Record:
                 self._refuted[trials] |= columns["refuted"][: len(arms)].any(axis=1)
             first = trials.stop
 
-    def means(self, rounds: int) -> dict[str, float]:
-        """Return the mean reward and costs of the first rounds, over all trials, as far as they are kept."""
+    def totals(self, played: Played, before: Mapping[str, float]) -> dict[str, float]:
+        """Return the totals of the reward and of each cost, as far as they are kept, with those of some more rounds."""
         kept = self._kept()
-        columns = {name.removesuffix("s"): kept[name][:, :rounds] for name in ("rewards", "costs") if name in kept}
-        return {name: float(column.mean()) for name, column in split_columns(columns).items()}
+        part = {
+            name.removesuffix("s"): kept[name][played.trials, played.rounds]
+            for name in ("rewards", "costs")
+            if name in kept
+        }
+        return {name: before.get(name, 0.0) + float(column.sum()) for name, column in split_columns(part).items()}
 
     def warn(self, policy: Policy, numbers: Sequence[int]) -> None:
         """Say once in which trials observations refuted the policy's settings."""
