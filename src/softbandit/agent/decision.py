@@ -11,7 +11,8 @@ import numpy as np
 
 from softbandit import validation
 from softbandit.backend import Floats
-from softbandit.domains import Values
+from softbandit.backend.display import brief
+from softbandit.domains import Values, point_in_words
 from softbandit.errors import DecisionError, Description
 from softbandit.policies import Choice
 
@@ -35,6 +36,10 @@ class Decision:
     ticket: int = field(repr=False)  # identifies the decision, which can be told once
     seal: str = field(default="", repr=False)  # a digest of all the above with the agent's secret
     values: Values | None = None  # x by name, in a Space
+
+    def __repr__(self) -> str:
+        estimates = f"estimated reward {brief(self.reward_estimate)}, cost {brief(self.cost_estimate)}"
+        return f"Decision(round {self.round}, {point_in_words(self.arm, self.x, self.values)}, {estimates})"
 
 
 class Issuer:

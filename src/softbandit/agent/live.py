@@ -17,6 +17,7 @@ from softbandit.agent.posterior import Posterior
 from softbandit.agent.progress import Progress
 from softbandit.agent.record import Record
 from softbandit.backend import POLICY, ArmMask, Draws, Floats, draw, drop_single
+from softbandit.backend.display import brief, html_text
 from softbandit.errors import ArgumentError, DecisionError, Description, FeedbackError, FileError
 from softbandit.gp import ArmKernel, Features
 from softbandit.policies import CKB, Policy, State, StepPolicy, Steps
@@ -183,11 +184,14 @@ class Agent:
 
     def __repr__(self) -> str:
         now = self._now
-        return f"<Agent of {self.policy.outline}, round {now.round}, dual {_short(now.state.dual[0])}>"
+        return f"<Agent of {self.policy.outline}, round {now.round}, dual {brief(now.state.dual[0])}>"
+
+    def _repr_html_(self) -> str:
+        return html_text(str(self))
 
     def __str__(self) -> str:
         now = self._now
-        lines = now.stage.policy.learned(now.state) or [f"dual {_short(now.state.dual[0])}"]
+        lines = now.stage.policy.learned(now.state) or [f"dual {brief(now.state.dual[0])}"]
         return "\n".join([f"{self.policy.outline}, round {now.round}", *lines])
 
     def certificate(self, confidence: float = 0.1, cost_range: Ranges = None) -> Certificate:
@@ -350,10 +354,6 @@ class Agent:
 def _check_played(what: str, now: Progress) -> None:
     if not now.round:
         raise ArgumentError.of(what, "at least one round", Description("none"), "Tell the agent what it observed.")
-
-
-def _short(dual: Floats) -> str:
-    return ", ".join(f"{value:.4g}" for value in dual) or "none"
 
 
 def _factors(step: Steps) -> Sequence[Features | ArmKernel]:

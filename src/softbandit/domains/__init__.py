@@ -7,3 +7,4 @@ from softbandit.domains.parameters import Parameter
 from softbandit.domains.ranges import Float, Integer, LogFloat, LogInteger
 from softbandit.domains.search import Objective, accuracy, maximise
 from softbandit.domains.spaces import FINITE_LIMIT, Box, Domain, Space, Values
+from softbandit.domains.words import extent_in_words, point_in_words

@@ -183,9 +183,6 @@ class Autopilot(Steps):
 
     # -- For an agent. --
 
-    def __repr__(self) -> str:
-        return self.outline
-
     def remarks(self, state: State) -> dict[str, str]:
         return remarks(state.posterior[0])
 

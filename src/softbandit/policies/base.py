@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 from softbandit import validation
+from softbandit.backend.display import counted
 from softbandit.backend.random import DrawCount, Draws
 from softbandit.backend.shapes import (
     ArmIndex,
@@ -28,7 +29,7 @@ from softbandit.backend.shapes import (
 from softbandit.backend.ties import best_arm
 from softbandit.backend.traced_fields import HostOnly, Traced
 from softbandit.backend.vocabulary import at_arm, namespace, restrict
-from softbandit.domains import FINITE_LIMIT, Domain, Space
+from softbandit.domains import FINITE_LIMIT, Domain, Space, extent_in_words
 from softbandit.errors import ArgumentError, Description, FeedbackError, SoftbanditError
 from softbandit.model import FiniteModel, ModelSettings, build_model, norm_bounds
 from softbandit.policies.dual import slater_margin
@@ -108,6 +109,14 @@ class Policy(ABC):
     constraints: int
     horizon: int | None
 
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "__repr__" not in vars(cls):  # otherwise a dataclass would write one that shows every arm
+            cls.__repr__ = Policy.__repr__  # type: ignore[method-assign]
+
+    def __repr__(self) -> str:
+        return self.outline
+
     @property
     def continuous(self) -> bool:
         """Whether it searches a domain, rather than choosing among arms."""
@@ -116,17 +125,9 @@ class Policy(ABC):
     @property
     def outline(self) -> str:
         """The policy in a few words, such as "CKB(30 arms in 1 dimension, 1 limit, horizon 500)"."""
-        m, limit = self.constraints, "limit" if self.constraints == 1 else "limits"
         horizon = "no horizon" if self.horizon is None else f"horizon {self.horizon}"
-        return f"{type(self).__name__}({self._place}, {m or 'no'} {limit}, {horizon})"
-
-    @property
-    def _place(self) -> str:
-        """The arms or the space, in words."""
-        if self.continuous and isinstance(self.space, Space):
-            return f"space of {len(self.space.parts)} parameters"
-        what, d = ("box", self.arms.dimension) if self.continuous else (f"{len(self.arms):,} arms", self.arms.shape[1])
-        return f"{what} in {d} dimension{'s' if d > 1 else ''}"
+        extent, limits = extent_in_words(self.arms), counted(self.constraints, "limit")
+        return f"{type(self).__name__}({extent}, {limits}, {horizon})"
 
     @abstractmethod
     def stage(self, round: int) -> Stage:

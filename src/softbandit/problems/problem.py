@@ -9,10 +9,12 @@ from typing import Any, cast
 import numpy as np
 
 from softbandit import validation
+from softbandit.backend.display import brief, counted
 from softbandit.backend.random import DrawCount, Draws
 from softbandit.backend.shapes import ArmIndex, ArmMask, Floats, Ints, PerCost, PerTrial
 from softbandit.backend.traced_fields import HostOnly, Traced
 from softbandit.backend.vocabulary import drop_single, namespace
+from softbandit.domains import extent_in_words
 from softbandit.errors import ArgumentError, Description
 from softbandit.gp import Kernel, checked_kernel
 from softbandit.policies import slater_margin
@@ -25,6 +27,7 @@ CONSTANTS = ("noise", "cost_noise", "reward_bound", "cost_bound", "slater")
 class BaseProblem(ABC):
     """The constants of a problem that the theory needs; subclasses add the arms and the functions."""
 
+    arms: Any
     noise: float
     cost_noise: float | Sequence[float] | None
     reward_bound: float
@@ -39,6 +42,10 @@ class BaseProblem(ABC):
     @abstractmethod
     def constraints(self) -> int:
         """The number of costs, m."""
+
+    def __repr__(self) -> str:
+        what = f"{extent_in_words(self.arms)}, {counted(self.constraints, 'cost')}, noise {brief(self.noise)}"
+        return f"{type(self).__name__}({self.name!r}, {what})"
 
     @property
     def noises(self) -> Floats:
@@ -70,7 +77,7 @@ class BaseProblem(ABC):
         validation.store(self, name=validation.text("name", self.name), source=validation.text("source", self.source))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Problem(BaseProblem):
     """Reward f and costs g_i over the arms, and the constants that the theory needs.
 

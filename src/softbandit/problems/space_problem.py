@@ -20,7 +20,7 @@ from softbandit.theory.space_optimum import INITIAL_POINTS, Candidates, Function
 PENALTY = 1e3  # for a violation, in units of the reward's range, in the search for the best feasible point
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class SpaceProblem(BaseProblem):
     """Reward f and costs g_i on a domain, and the constants that the theory needs.
 

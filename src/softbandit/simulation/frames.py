@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softbandit import validation
+from softbandit.backend.display import counted
 from softbandit.errors import needs_extra
 
 EXTRAS = {"pandas": "frame", "polars": "polars"}
@@ -21,6 +22,11 @@ def frame(trials: Sequence[int], columns: Mapping[str, NDArray[Any] | None], lib
     b, T = next(iter(split.values())).shape
     rows = {"trial": np.repeat(np.asarray(trials, dtype=np.uint64), T), "round": np.tile(np.arange(T), b)}
     return module.DataFrame(rows | {name: column.ravel() for name, column in split.items()})
+
+
+def trials_in_words(column: NDArray[Any]) -> str:
+    """Return the size of a column (trials, rounds, ...), such as "50 trials of 1,000 rounds"."""
+    return f"{counted(column.shape[0], 'trial')} of {counted(column.shape[1], 'round')}"
 
 
 def split_columns(columns: Mapping[str, NDArray[Any] | None]) -> dict[str, NDArray[Any]]:

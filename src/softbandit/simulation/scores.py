@@ -9,12 +9,15 @@ from numpy.typing import NDArray
 
 from softbandit import validation
 from softbandit.backend import Floats, drop_single
+from softbandit.backend.display import brief, html_table
 from softbandit.errors import ArgumentError, Description
 from softbandit.problems import Problem
 from softbandit.problems.space_problem import SpaceProblem, optimum_on
-from softbandit.simulation.frames import frame
+from softbandit.simulation.frames import frame, trials_in_words
 from softbandit.simulation.trace import Trace
 from softbandit.theory.optimum import best_arm, randomized_optimum
+
+NAMES = ("regret", "strong_regret", "violation", "positive_violation", "violated_rounds")
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,10 +32,20 @@ class Scores:
     trials: Sequence[int]  # their numbers
     resolution: float = 0.0  # on a continuous domain: error of the optimum behind strong_regret, per round
 
+    def __repr__(self) -> str:
+        final = ", ".join(f"{name} {value}" for name, value in self._final())
+        return f"Scores({trials_in_words(self.regret)}, mean at the end: {final})"
+
+    def _repr_html_(self) -> str:
+        return html_table(f"{trials_in_words(self.regret)}: means at the end", self._final())
+
+    def _final(self) -> list[tuple[str, str]]:
+        """Return each score after the last round, in the mean of the trials."""
+        return [(name, brief(getattr(self, name)[:, -1].mean(axis=0))) for name in NAMES]
+
     def frame(self, library: str = "pandas") -> Any:
         """Return a data frame of pandas or of polars, one row per trial and round."""
-        names = ("regret", "strong_regret", "violation", "positive_violation", "violated_rounds")
-        return frame(self.trials, {name: getattr(self, name) for name in names}, library)
+        return frame(self.trials, {name: getattr(self, name) for name in NAMES}, library)
 
 
 def score(trace: Trace, problem: Problem | SpaceProblem) -> Scores:

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from softbandit import validation
 from softbandit.backend import drop_single
+from softbandit.backend.display import brief, html_table
 from softbandit.policies import Policy
-from softbandit.simulation.frames import frame, split_columns
+from softbandit.simulation.frames import frame, split_columns, trials_in_words
 from softbandit.simulation.rounds import COLUMNS, AnyProblem, Played
 
 Column: TypeAlias = Any  # Numbers, or None
@@ -33,6 +34,18 @@ class Trace:
     trials: Sequence[int]
     seed: int
     draws: str  # where the random numbers were generated: "host" or "device"
+
+    def __repr__(self) -> str:
+        means = ", ".join(f"mean {name} {value}" for name, value in self._means())
+        return f"Trace({trials_in_words(self.arms)}, seed {self.seed}{means and ', ' + means})"
+
+    def _repr_html_(self) -> str:
+        return html_table(f"{trials_in_words(self.arms)}, seed {self.seed}: means", self._means())
+
+    def _means(self) -> list[tuple[str, str]]:
+        """Return the mean reward and costs of all rounds, as far as they are kept."""
+        kept = {"reward": self.rewards, "cost": self.costs}
+        return [(name, brief(column.mean(axis=(0, 1)))) for name, column in kept.items() if column is not None]
 
     def frame(self, library: str = "pandas") -> Any:
         """Return a data frame of pandas or of polars, one row per trial and round.

@@ -8,7 +8,8 @@ import numpy as np
 
 from softbandit import validation
 from softbandit.backend import Bools, Floats, Ints, drop_single
-from softbandit.domains import Values
+from softbandit.backend.display import brief, counted, html_text
+from softbandit.domains import Values, point_in_words
 from softbandit.errors import ArgumentError, Description, InfeasibleError
 from softbandit.theory.ledger import wrapped
 from softbandit.theory.optimum import largest_margin, randomized_optimum
@@ -39,6 +40,24 @@ class Mixture:
         return "\n".join(
             [*wrapped("  ", f"reward {_with_interval(self.reward, self.reward_interval)}{limits}"), *lines]
         )
+
+    def __repr__(self) -> str:
+        return f"Mixture({self.outline})"
+
+    @property
+    def outline(self) -> str:
+        """The points, or their number, and what they yield, in a few words."""
+        limits = (
+            f", cost {brief(self.cost)}, feasible with probability {self.feasible:.2g}" if np.size(self.cost) else ""
+        )
+        return f"{self._points}, reward {brief(self.reward)}{limits}"
+
+    @property
+    def _points(self) -> str:
+        if len(self.weights) > 1:
+            return counted(len(self.weights), "point")
+        arm = None if self.arms is None else int(self.arms[0])
+        return point_in_words(arm, self.x[0], None if self.values is None else self.values[0])
 
     def _place(self, i: int) -> str:
         arm = "" if self.arms is None else f"arm {self.arms[i]}: "
@@ -90,6 +109,12 @@ class Recommendation:
     @property
     def feasible(self) -> float:
         return self.single.feasible
+
+    def __repr__(self) -> str:
+        return f"Recommendation({self.single.outline})"
+
+    def _repr_html_(self) -> str:
+        return html_text(str(self))
 
     def __str__(self) -> str:
         one = "One point" if len(self.single.weights) == 1 else "One point per context"

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from softbandit import validation
 from softbandit.atomic_write import real_path, replacing
+from softbandit.backend.display import html_text
 from softbandit.drawing import figure_path
 from softbandit.errors import ArgumentError, DecisionError
 from softbandit.tuner.assessment import status_of
@@ -141,6 +142,9 @@ class Tuner:
 
     def __str__(self) -> str:
         return str(self.status())
+
+    def _repr_html_(self) -> str:
+        return html_text(str(self))
 
     def __repr__(self) -> str:
         return f"Tuner({self.name!r}, store={self._session.store.name!r})"

@@ -13,6 +13,7 @@ import numpy as np
 
 from softbandit import validation
 from softbandit.backend import Floats
+from softbandit.backend.display import brief_values, html_text
 from softbandit.domains import Values
 from softbandit.policies.outlook import Moments, OutputModel
 from softbandit.theory.recommendation import NEGLIGIBLE, best_single, best_weights, chance
@@ -70,6 +71,13 @@ class Recommendation:
     @property
     def feasible(self) -> float:
         return self.single.feasible
+
+    def __repr__(self) -> str:
+        expected = f"{self.description.metric} {short(self.metric.value)}"
+        return f"Recommendation({brief_values(self.values)}; {expected}, feasible with probability {self.feasible:.2g})"
+
+    def _repr_html_(self) -> str:
+        return html_text(str(self))
 
     def __str__(self) -> str:
         return "\n".join(self._lines())
