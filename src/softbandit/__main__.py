@@ -12,7 +12,7 @@ def main() -> None:
     except ModuleNotFoundError as missing:
         if missing.name not in ("typer", "rich"):
             raise
-        sys.exit("The command line needs typer and rich. Install them with: pip install 'softbandit[cli]'")
+        return _without_commands(*sys.argv[1:2] or [""])
     _keep_compiled_programs()
     try:
         app()
@@ -23,6 +23,18 @@ def main() -> None:
             sys.stderr.flush()
             os._exit(130)
         raise
+
+
+def _without_commands(argument: str) -> None:
+    """Print the version or, as the commands need typer and rich, how to get them."""
+    from softbandit import __version__
+    from softbandit.errors import install_command
+
+    needed = f"The commands of softbandit need typer and rich. Install them with: {install_command('cli')}"
+    answers = {"--version": __version__, "version": __version__, "--help": needed}
+    if argument not in answers:
+        sys.exit(needed)
+    print(answers[argument])  # noqa: T201
 
 
 def _keep_compiled_programs() -> None:

@@ -16,9 +16,11 @@ SoftbanditError
 """
 
 import difflib
+import json
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import Self
+from typing import Any, Self
+from urllib.parse import unquote, urlsplit
 
 
 class Description(str):
@@ -123,8 +125,28 @@ def needs_extra(package: str, extra: str) -> Iterator[None]:
     except ModuleNotFoundError as error:
         if str(error.name).partition(".")[0] != package:
             raise
-        message = f"{package} is not installed. Install it with: pip install 'softbandit[{extra}]'"
-        raise MissingExtraError(message) from None
+        raise MissingExtraError(f"{package} is not installed. Install it with: {install_command(extra)}") from None
+
+
+def install_command(extra: str) -> str:
+    """Return the command that adds an extra to softbandit, from wherever it was installed."""
+    origin = _origin()
+    url = origin.get("url")
+    if origin.get("dir_info", {}).get("editable"):
+        return f"pip install -e '{unquote(urlsplit(url).path)}[{extra}]'"
+    tool = f"{origin['vcs_info']['vcs']}+" if "vcs_info" in origin else ""
+    return f"pip install 'softbandit[{extra}]{f' @ {tool}{url}' if url else ''}'"
+
+
+def _origin() -> dict[str, Any]:
+    """Return what the installer noted on a clone, archive or repository (PEP 610); nothing for a package index."""
+    from importlib import metadata  # 20 ms
+
+    try:
+        noted = metadata.distribution("softbandit").read_text("direct_url.json")
+    except metadata.PackageNotFoundError:
+        noted = None
+    return dict(json.loads(noted)) if noted else {}
 
 
 def _short(value: object) -> str:

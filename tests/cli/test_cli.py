@@ -5,6 +5,7 @@ import pytest
 
 from softbandit import __version__
 from softbandit.baselines import POLICIES
+from softbandit.errors import install_command
 
 CliRunner = pytest.importorskip("typer.testing").CliRunner
 app = pytest.importorskip("softbandit.cli").app
@@ -73,7 +74,7 @@ def test_a_figure_saved_to_a_folder_is_called_demo_png(tmp_path):
 
 def test_a_message_with_square_brackets_is_printed_in_full(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    assert "pip install 'softbandit[plot]'" in " ".join(run(*QUICK).output.split())
+    assert install_command("plot") in " ".join(run(*QUICK).output.split())
 
 
 def test_a_misspelt_command_gets_a_suggestion():
@@ -91,14 +92,52 @@ def test_policies_lists_each_policy_with_its_citation():
         assert about.citation in result.output
 
 
+@pytest.mark.parametrize("name", POLICIES)
+def test_policies_with_a_name_prints_its_settings_and_guarantee(name):
+    result = run("policies", name)
+    assert result.exit_code == 0
+    printed = " ".join(result.output.split())
+    assert POLICIES[name][1].guarantee in printed
+    assert "settings: arms, " in printed
+    assert max(map(len, result.output.splitlines())) <= 80
+    others = [citation for other in POLICIES if (citation := POLICIES[other][1].citation) != POLICIES[name][1].citation]
+    assert not any(citation in printed for citation in others)
+
+
+def test_policies_prints_defaults_and_leaves_out_what_the_name_says():
+    printed = " ".join(run("policies", "ckb-ts").output.split())
+    assert "explore_cost=None" in printed
+    assert "explore=" not in printed
+    assert "every=None" in run("policies", "ckb-time-varying").output
+    assert "kernel" not in run("policies", "autopilot").output
+
+
+def test_policies_suggests_the_nearest_name_for_a_misspelt_one():
+    result = run("policies", "safe-opt")
+    assert result.exit_code == 1
+    assert "Did you mean 'safeopt'?" in " ".join(result.output.split())
+
+
 def test_version_is_printed_by_the_command_and_by_the_module():
     assert run("version").output.strip() == __version__
+    assert run("--version").output.strip() == __version__
     done = subprocess.run([sys.executable, "-m", "softbandit", "version"], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == __version__
 
 
-def test_the_command_without_typer_says_what_to_install():
+def without_typer(*arguments):
     code = "import sys; sys.modules['typer'] = None; from softbandit.__main__ import main; main()"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    return subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=False)
+
+
+def test_a_command_without_typer_says_what_to_install():
+    done = without_typer("demo")
     assert done.returncode == 1
-    assert done.stderr.strip().endswith("pip install 'softbandit[cli]'")
+    assert done.stderr.strip().endswith(install_command("cli"))
+
+
+def test_help_and_version_work_without_typer():
+    asked_for_help, asked_for_version = without_typer("--help"), without_typer("--version")
+    assert asked_for_help.returncode == asked_for_version.returncode == 0
+    assert asked_for_help.stdout.strip().endswith(install_command("cli"))
+    assert asked_for_version.stdout.strip() == __version__

@@ -1,4 +1,5 @@
 import csv
+import re
 import sys
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from softbandit_tests.data_files import ORIGINALS, needs_originals
 
 import softbandit as sb
 from softbandit.data import simulated_office, sp500_panel
+from softbandit.errors import install_command
 
 
 @pytest.fixture(scope="module", params=range(3))
@@ -85,7 +87,7 @@ def test_daily_returns_of_the_panel_have_heavy_tails():
 
 def test_without_skfolio_the_error_names_the_extra_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "skfolio.datasets", None)
-    with pytest.raises(sb.MissingExtraError, match=r"pip install 'softbandit\[data\]'"):
+    with pytest.raises(sb.MissingExtraError, match=re.escape(install_command("data"))):
         sp500_panel()
 
 

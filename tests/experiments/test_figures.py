@@ -1,9 +1,11 @@
+import re
 import sys
 
 import pytest
 from softbandit_tests import examples_of
 
 import softbandit as sb
+from softbandit.errors import install_command
 from softbandit.experiments.figures import overview
 
 pytestmark = pytest.mark.extra
@@ -30,5 +32,5 @@ def test_the_overview_shows_the_mean_regret_and_cost_of_each_policy(traces):
 
 def test_a_figure_without_matplotlib_raises_an_error_that_says_what_to_install(traces, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    with pytest.raises(sb.MissingExtraError, match=r"softbandit\[plot\]"):
+    with pytest.raises(sb.MissingExtraError, match=re.escape(install_command("plot"))):
         overview(*traces, note="")

@@ -1,11 +1,13 @@
 """Real workers: processes, a Dask cluster and a Ray cluster on this machine; some of them are killed."""
 
+import re
 import sys
 
 import pytest
 from softbandit_tests import pool_tasks
 
 import softbandit as sb
+from softbandit.errors import install_command
 from softbandit.simulation import worker_pool
 from softbandit.simulation.worker_pool import run_all
 
@@ -58,5 +60,5 @@ def test_the_error_of_a_cluster_that_does_not_answer_says_how_to_start_one(backe
 )
 def test_the_error_of_a_missing_package_says_what_to_install(module, backend, extra, monkeypatch):
     monkeypatch.setitem(sys.modules, module, None)
-    with pytest.raises(sb.MissingExtraError, match=rf"pip install 'softbandit\[{extra}\]'"):
+    with pytest.raises(sb.MissingExtraError, match=re.escape(install_command(extra))):
         list(run_all(pool_tasks.square, [1, 2], backend, 2))

@@ -56,10 +56,16 @@ def _time_varying(every: int | None = None, **settings: Any) -> Policy:
     return TimeVarying(policy, every=policy.horizon // 10 or 1 if every is None else every)
 
 
-def _autopilot(**settings: Any) -> Policy:
+def _autopilot(
+    arms: Any,
+    constraints: int = 1,
+    horizon: int | None = None,
+    contexts: Any = None,
+    optimism: float = 1.0,
+    **ignored: Any,
+) -> Policy:
     """Build Autopilot, which learns the rest of what CKB must be told."""
-    own = inspect.signature(Autopilot).parameters.keys() - {"kernel"}
-    return Autopilot(**{name: value for name, value in settings.items() if name in own})
+    return Autopilot(arms, constraints, horizon, contexts, optimism=optimism)
 
 
 POLICIES: dict[str, tuple[Callable[..., Policy], About]] = {
@@ -90,17 +96,25 @@ POLICIES: dict[str, tuple[Callable[..., Policy], About]] = {
 }
 
 
-FURTHER = {"ckb-time-varying": {"every"}, "autopilot": {"contexts", "optimism"}}
-"""Settings of policies that are built from CKB's."""
+def settings_of(name: str) -> dict[str, inspect.Parameter]:
+    """Return the settings of the policy of that name, with their defaults."""
+    build, _ = named("policy", name, POLICIES)
+    parameters = dict(inspect.signature(build).parameters)
+    if "settings" in parameters:  # it is built from a CKB
+        parameters = _ckb_settings() | parameters
+    part_of_the_name = build.keywords if isinstance(build, partial) else {}
+    return {key: p for key, p in parameters.items() if p.kind is not p.VAR_KEYWORD and key not in part_of_the_name}
 
 
 def make(name: str, **settings: Any) -> Policy:
     """Build the policy of that name: `make("rpol", **problem.settings(), horizon=1000)`."""
     build, _ = named("policy", name, POLICIES)
-    kind = build if isinstance(build, type) else CKB
-    known = set(inspect.signature(kind).parameters) | FURTHER.get(name, set())
-    known -= {"explore"} if name in ("ckb-ucb", "ckb-ts", "ckb-rand") else set()  # part of the name
+    known = settings_of(name) | (_ckb_settings() if build is _autopilot else {})
     for setting in settings:
         if setting not in known:
             raise UnknownNameError.among(f"{name}, setting", setting, known)
     return build(**settings)
+
+
+def _ckb_settings() -> dict[str, inspect.Parameter]:
+    return dict(inspect.signature(CKB).parameters)

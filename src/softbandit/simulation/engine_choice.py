@@ -7,7 +7,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from softbandit import validation
-from softbandit.errors import ArgumentError, needs_extra
+from softbandit.errors import ArgumentError, install_command, needs_extra
 from softbandit.gp import ArmKernel
 from softbandit.policies import StepPolicy, Steps
 from softbandit.problems import Problem
@@ -71,7 +71,7 @@ def entries(step: Steps) -> int:
 @cache
 def _hint_at_jax() -> None:
     """Say once how to get JAX."""
-    message = "This would run several times faster with JAX: pip install 'softbandit[jax]'. engine='numpy' is in use."
+    message = f"This would run several times faster with JAX: {install_command('jax')}. engine='numpy' is in use."
     warnings.warn(message, EngineHint, stacklevel=5)
 
 
