@@ -6,7 +6,18 @@ BIN := .venv/bin
 # Threads of the linear algebra library slow down the many small matrices of the tests.
 check test faults: export OPENBLAS_NUM_THREADS = 1
 
-.PHONY: reproduce demo check test faults bench clean
+.PHONY: reproduce demo check test faults bench dev lock clean
+
+# All that a contributor needs, in the versions of requirements-dev.lock; check and test then use these.
+dev: | .venv/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement requirements-dev.lock --editable .
+	@touch .venv/test.stamp .venv/demo.stamp .venv/reproduce.stamp
+
+# The newest versions that fit together, on every supported Python and platform.
+lock: .venv/test.stamp
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --extra dev --no-annotate --upgrade \
+		--custom-compile-command "make lock" --output-file requirements-dev.lock pyproject.toml
 
 # The paper's experiments, figures and claims: out/reproduce/index.html. OPTIONS=--quick for a short run.
 reproduce: .venv/reproduce.stamp

@@ -47,7 +47,7 @@ from softbandit.simulation.trace import ComplaintWarning
 from softbandit.theory import randomized_optimum, suggest_settings
 from softbandit.tuner import Excess, Mean, Share, Suggestion, Tuner, tuners
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "CKB",
