@@ -13,7 +13,7 @@ MOST_STEPS = 100
 HIGHEST = 1e6  # price, in units of the reward's spread per spread of a cost: beyond it a limit cannot be met
 ENOUGH = 1e-9  # an improvement, in units of the reward's spread, that counts as none
 
-MANY = 512  # arms from which it pays to leave out those that no price makes best
+MANY = 900  # arms from which it pays to leave out those that no price makes best
 
 
 class Prices(NamedTuple):
