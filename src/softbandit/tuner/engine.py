@@ -96,7 +96,7 @@ def _begin_sqlite(connection: Connection) -> None:
 def _pause(waited: float) -> float:
     """Return the seconds until the next look at a lock.
 
-    Whoever has waited for longer looks more often, so that turns are almost in order; but after 0.1 s the lock is held
-    for long, and looking often would only take time from its holder. SQLite's own waiting does the opposite.
+    Whoever has waited for longer looks more often, so that turns are almost in order; but after a second the lock is
+    held for long, and looking often would only take time from its holder. SQLite's own waiting does the opposite.
     """
-    return 0.005 if waited > 0.1 else max(0.0002, 0.003 - 0.2 * waited)
+    return 0.005 if waited > 1 else max(0.0005, 0.003 - 0.2 * waited)
