@@ -273,6 +273,29 @@ def test_an_agent_in_data_space_continues_to_the_bit_after_loading(tmp_path):
     assert_same_future(agent, sb.Agent.load(path))
 
 
+@pytest.mark.parametrize("rounds", [0, 20, 160])
+def test_an_agent_that_samples_functions_of_high_rank_continues_to_the_bit_after_loading(tmp_path, rounds):
+    """Its root is in terms for 149 rounds, and then a matrix."""
+    agent, path = sb.Agent(high_rank_policy(explore="ts")), tmp_path / "run.npz"
+    for seed in range(rounds):
+        step(agent, np.random.default_rng(seed))
+    agent.save(path)
+    assert any(x.shape == (rounds, 2, 1, 300) for x in np.load(path).values()) == (rounds < 150)
+    assert_same_future(agent, sb.Agent.load(path))
+
+
+def test_a_file_with_impossible_terms_of_a_root_is_refused(tmp_path):
+    agent, path = sb.Agent(high_rank_policy(explore="ts")), tmp_path / "run.npz"
+    step(agent, np.random.default_rng(0))
+    agent.save(path)
+    content = content_of(path.read_bytes())
+    (name,) = [key for key, x in content.items() if x.shape == (1, 2, 1, 300)]
+    content[name][0, 1, 0, 7] = 1e40
+    path.write_bytes(file_of(content))
+    with pytest.raises(sb.FileError, match="root outside"):
+        sb.Agent.load(path)
+
+
 @pytest.mark.parametrize("policy", [None, high_rank_policy()], ids=["the file's policy", "a given policy"])
 def test_an_agent_saved_in_weight_space_continues_there_whatever_its_kernel_would_get_today(tmp_path, policy):
     factors = [sb.theory.features(sb.Matern(0.5), high_rank_policy().arms)]

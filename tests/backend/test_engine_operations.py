@@ -61,11 +61,32 @@ def test_first_max_is_the_first_of_several_maxima(engine):
     np.testing.assert_array_equal(ops.first_max(array(VALUES)), expected)
 
 
-def test_running_sum_adds_up_each_row(engine):
+@pytest.mark.parametrize("n", [1, 2, 30, 37])
+def test_pick_returns_candidate_number_floor_of_u_times_their_count(engine, n):
     ops, array = engine
-    counts = RNG.integers(0, 4, (5, 7)).astype(np.int32)
-    expected = [[sum(row[: k + 1]) for k in range(7)] for row in counts.tolist()]
-    np.testing.assert_array_equal(ops.running_sum(array(counts)), expected)
+    candidates, u = RNG.random((50, n)) < 0.3, RNG.random(50)
+    candidates[:, n // 2] = True
+    expected = [np.flatnonzero(row)[int(v * row.sum())] for row, v in zip(candidates, u, strict=True)]
+    np.testing.assert_array_equal(ops.pick(array(candidates), array(u)), expected)
+
+
+def test_pick_returns_some_arm_for_a_trial_without_candidates(engine):
+    ops, array = engine
+    candidates, u = np.zeros((3, 5), dtype=bool), array(np.array([0.1, 0.5, 0.9]))
+    assert (ops.pick(array(candidates), u) < 5).all()
+    candidates[1, 2] = True
+    picked = ops.pick(array(candidates), u)
+    assert (picked < 5).all()
+    assert picked[1] == 2
+
+
+def test_with_row_replaces_one_row_of_each_trial_and_keeps_the_array_given(engine):
+    ops, array = engine
+    x = array(np.zeros((2, 3, 4)))
+    changed = ops.with_row(x, 1, array(np.arange(8.0).reshape(2, 4)))
+    np.testing.assert_array_equal(changed[:, 1], np.arange(8.0).reshape(2, 4))
+    assert not changed[:, ::2].any()
+    assert not x.any()
 
 
 def test_resolve_ties_keeps_the_argmax_if_every_trial_has_one_candidate(engine):

@@ -1,4 +1,5 @@
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -11,10 +12,16 @@ import softbandit as sb
 from softbandit.gp import weight_space
 from softbandit.gp.pivoted_cholesky import features, tolerance_for
 
-every_form = pytest.mark.parametrize("prior", [weight_space.prior, weight_space.weight_prior])
+FORMS = {
+    "over the arms": weight_space.prior,
+    "of the weights": weight_space.weight_prior,
+    "over the arms, in terms": partial(weight_space.prior, in_terms=True),
+    "of the weights, in terms": partial(weight_space.weight_prior, in_terms=True),
+}
+every_form = pytest.mark.parametrize("prior", FORMS.values(), ids=FORMS)
 every_kernel = pytest.mark.parametrize(("kernel", "X"), examples_of.KERNELS.values(), ids=examples_of.KERNELS)
 
-ERROR = {weight_space.prior: 1e-15, weight_space.weight_prior: 1e-13}
+ERROR = {prior: 1e-15 if "arms" in name else 1e-13 for name, prior in FORMS.items()}
 """The error of a variance, relative to the largest k(x, x): features have k(x, x) up to their tolerance."""
 
 

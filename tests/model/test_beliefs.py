@@ -1,6 +1,7 @@
 """The belief over finite arms against the direct formulas of the posterior, without sampling error."""
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -16,9 +17,10 @@ KERNEL, LAMBDA = sb.SquaredExponential(0.3), 0.5
 ARMS, Y = [1, 6, 1], np.array([[0.5, -1.0], [2.0, 0.3], [0.7, -0.4]])
 PHI = features(KERNEL, X)
 
-every_posterior = pytest.mark.parametrize(
-    "prior", [weight_space.prior, weight_space.weight_prior], ids=["over the arms", "of the weights"]
-)
+COMPILED = {"over the arms": weight_space.prior, "of the weights": weight_space.weight_prior}
+IN_TERMS = {"of the weights, in terms": partial(weight_space.weight_prior, in_terms=True)}
+every_posterior = pytest.mark.parametrize("prior", (COMPILED | IN_TERMS).values(), ids=COMPILED | IN_TERMS)
+every_compiled_posterior = pytest.mark.parametrize("prior", COMPILED.values(), ids=COMPILED)
 
 
 def belief_of(prior, outputs=slice(None)):
@@ -70,7 +72,7 @@ def test_a_belief_about_some_outputs_is_that_of_these_outputs(prior):
 
 
 @pytest.mark.extra
-@every_posterior
+@every_compiled_posterior
 def test_the_belief_of_a_jax_posterior_is_that_of_numpys(prior):
     jax = pytest.importorskip("jax")
     plain = belief_of(prior)

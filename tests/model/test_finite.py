@@ -5,9 +5,11 @@ import pytest
 from softbandit_tests import examples_of, paper_formulas
 
 import softbandit as sb
-from softbandit.backend.random import DrawCount
-from softbandit.gp import ArmKernel, Features, weight_space
+from softbandit.backend.random import DrawCount, Draws
+from softbandit.gp import ArmKernel, Features, KernelMatrix, weight_space
+from softbandit.gp.low_rank_root import LowRankRoot
 from softbandit.gp.weight_space import ArmPosterior, WeightPosterior
+from softbandit.model import group as output_group
 from softbandit.model.finite import group_equal
 
 SMOOTH, ROUGH = sb.SquaredExponential(0.3), sb.Matern(0.2, nu=0.5)
@@ -233,10 +235,40 @@ def test_an_unfactorised_kernel_is_reused_if_it_is_accurate_enough_and_factorise
     assert isinstance(model(**settings, regularisation=1e-8, factors=fine).factors[0], Features)
 
 
-def test_a_model_in_arrays_has_features_of_all_arms():
+def test_a_model_in_arrays_has_features_if_the_kernel_between_all_arms_would_take_all_memory(monkeypatch):
     finite = model(arms=MANY, kernel=sb.Matern(0.5))
-    compiled = finite.in_arrays(3)
-    assert [type(group.factor) for group in compiled.groups] == [Features]
+    monkeypatch.setattr(output_group, "LARGEST_MATRIX", 8 * 300 * 300 - 1)
+    assert isinstance(finite.in_arrays(4).groups[0].factor, Features)
+
+
+def test_groups_of_one_kernel_share_its_matrix():
+    finite = model(arms=MANY, kernel=sb.Matern(0.5), regularisation=[0.5, 0.5, 0.6, 0.5])
+    first, second = (group.factor for group in finite.in_arrays(4).groups)
+    assert first.matrix is second.matrix
+
+
+def test_samples_of_high_rank_with_the_same_draws_do_not_depend_on_the_form_of_the_root():
+    """The root is in terms for 149 rounds, and then a matrix; a compiled program has a matrix from the start."""
+    in_terms = model(arms=MANY, kernel=sb.Matern(0.5), explore="ts")
+    matrix = in_terms.in_arrays(1)
+    rng = np.random.default_rng(0)
+    ours, theirs = in_terms.prior(1), matrix.prior(1)
+    assert isinstance(ours[0].root, LowRankRoot)
+    for t in range(1, 161):
+        arm, y = rng.integers(300, size=1), rng.standard_normal((1, 4))
+        ours, theirs = in_terms.condition(ours, arm, y), matrix.condition(theirs, arm, y)
+        if t % 40 == 0:
+            draws = Draws(rng.standard_normal((1, 1200)), np.empty((1, 0)))
+            pair = (m.estimate(state, t + 1, draws) for m, state in ((in_terms, ours), (matrix, theirs)))
+            np.testing.assert_allclose(*pair, rtol=0, atol=1e-11)
+    assert isinstance(ours[0].root, np.ndarray)
+
+
+@pytest.mark.parametrize(("rounds", "factor"), [(4, KernelMatrix), (300, KernelMatrix), (301, Features)])
+def test_a_model_in_arrays_has_a_row_per_round_or_features_if_there_are_more_rounds_than_arms(rounds, factor):
+    finite = model(arms=MANY, kernel=sb.Matern(0.5))
+    compiled = finite.in_arrays(rounds)
+    assert [type(group.factor) for group in compiled.groups] == [factor]
     arms, y = [3, 7, 3, 150], np.random.default_rng(0).standard_normal((4, 4))
     ours, theirs = observed(finite, arms, y), observed(compiled, arms, y)
     np.testing.assert_allclose(finite.mean(ours), compiled.mean(theirs), rtol=0, atol=1e-12)

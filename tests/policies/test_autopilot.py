@@ -297,6 +297,27 @@ def test_numbers_whose_squares_overflow_are_refused_and_change_nothing(value, ro
 # -- Limits. --
 
 
+@pytest.mark.filterwarnings("ignore::softbandit.agent.PolicyWarning")  # it says so in the end
+def test_every_region_that_might_meet_a_limit_is_tried_before_it_counts_as_out_of_reach():
+    # The least cost is 1, the same for both codecs; the first rounds show one of them only where it is costly.
+    space = sb.Space({"batch": sb.Integer(1, 64), "timeout": sb.LogFloat(1, 100), "codec": sb.Categorical(["a", "b"])})
+    agent, rng, tried = sb.Agent(sb.Autopilot(space, horizon=200)), np.random.default_rng(0), set()
+    for _ in range(40):
+        decision = agent.ask()
+        batch, timeout, codec = decision.values.values()
+        tried |= {codec} if batch <= 4 and timeout <= 4 else set()
+        agent.tell(decision, 400 * batch**0.7, 1 + 0.4 * batch + 0.1 * timeout + 0.5 * rng.standard_normal())
+    assert tried == {"a", "b"}
+
+
+def test_points_that_are_nearly_the_same_count_once_when_units_are_chosen():
+    copies = 0.5 + 0.01 * np.random.default_rng(0).random((20, 2))
+    corners = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
+    chosen = autopilot_knowledge.far_apart(np.concatenate([corners, copies]), autopilot_knowledge.APART)
+    assert sorted(chosen)[:4] == [0, 1, 2, 3]
+    assert len(chosen) == 5
+
+
 @pytest.mark.filterwarnings("ignore::softbandit.agent.PolicyWarning")  # it says so
 def test_if_no_mixture_meets_the_limit_the_violation_is_minimised():
     """Costs of 0.6 + a, without noise to speak of: arms with little a violate least."""

@@ -26,11 +26,13 @@ def test_auto_chooses_jax_for_long_runs_only():
 
 
 @pytest.mark.extra
-def test_auto_chooses_numpy_while_the_observed_arms_of_a_kernel_of_high_rank_are_few():
+def test_auto_chooses_jax_for_a_kernel_of_high_rank_if_rounds_are_few_and_trials_many():
     arms = np.random.default_rng(0).random((2000, 3))
     settings = {"reward_bound": 1, "cost_bound": 1, "noise": 0.1, "horizon": 10**5, "slater": 0.5}
     policy = sb.CKB(arms, sb.Matern(0.5), **settings)
-    assert not engine_choice.jax_pays(policy, trials=50, rounds=1999)
+    assert engine_choice.jax_pays(policy, trials=50, rounds=300)
+    assert not engine_choice.jax_pays(policy, trials=5, rounds=300)
+    assert not engine_choice.jax_pays(policy, trials=50, rounds=2000)
     assert engine_choice.jax_pays(policy, trials=50, rounds=10**5)
 
 

@@ -17,6 +17,7 @@ from softbandit_tests import examples_of
 import softbandit as sb
 from softbandit.backend.random import draw
 from softbandit.backend.traced_fields import join, split
+from softbandit.gp.data_space import ArmKernel
 from softbandit.gp.pivoted_cholesky import Features
 from softbandit.gp.weight_space import REFRESH, ArmPosterior, WeightPosterior
 from softbandit.model.beliefs import ArmBelief
@@ -58,14 +59,28 @@ def test_jax_refuses_a_policy_that_learns_trial_by_trial(name):
         simulate(policy, problem_of(policy))
 
 
+def rounds_of(policy):
+    """280; three stages of Doubling, since each has a program; and in data space no more than there are arms."""
+    if isinstance(policy, sb.Doubling):
+        return 140
+    return 30 if isinstance(policy.stage(0).policy.model.factors[0], ArmKernel) else 280
+
+
 @every_policy
 def test_jax_plays_numpys_arm_in_every_round(policy):
-    """22 trials of 280 rounds: arms are equal, and everything observed and estimated agrees up to rounding."""
-    rounds = 140 if isinstance(policy, sb.Doubling) else 280  # three stages of it: each has a program
+    """In 22 trials arms are equal, and everything observed and estimated agrees up to rounding."""
+    rounds = rounds_of(policy)
     plain, compiled = both(policy, problem_of(policy), rounds=rounds)
     np.testing.assert_array_equal(plain.arms, compiled.arms)
     for name in ("rewards", "costs", "dual", "reward_estimates", "cost_estimates"):
         np.testing.assert_allclose(getattr(plain, name), getattr(compiled, name), rtol=1e-9, atol=1e-9, err_msg=name)
+
+
+def test_chunks_of_rounds_continue_in_data_space(monkeypatch):
+    policy = examples_of.POLICIES["CKB, data space"].replace(width_scale=0.3)
+    plain = simulate(policy, engine="numpy", trials=5, rounds=30)
+    monkeypatch.setattr(schedule, "CPU", schedule.CPU._replace(rounds=10))
+    np.testing.assert_array_equal(plain.arms, simulate(policy, trials=5, rounds=30).arms)
 
 
 def test_both_engines_compute_sigma_from_the_root_in_the_same_rounds():
@@ -121,15 +136,18 @@ def test_a_compiled_trial_is_the_same_alone_and_in_a_batch():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["CKB, queue", "CKB, two constraints", "SGPUCB", "TimeVarying", "SafeOpt", "OPB"])
+@pytest.mark.parametrize(
+    "name", ["CKB, queue", "CKB, data space", "CKB, two constraints", "SGPUCB", "TimeVarying", "SafeOpt", "OPB"]
+)
 def test_the_program_for_accelerators_plays_numpys_arms(name, monkeypatch):
     """The accelerator's program, run on the CPU. With 19 trials no program was compiled for the CPU before."""
     monkeypatch.setattr(jax_operations, "platform_dependent", lambda cpu, default: default())
     monkeypatch.setattr(jax_engine, "accelerated", lambda: True)
     monkeypatch.setattr(jax_engine, "UNROLL", 2)  # several rounds per iteration, at half the compilation of four
     policy = examples_of.POLICIES[name]
-    plain = simulate(policy, problem_of(policy), "numpy", trials=19, rounds=56)
-    compiled = simulate(policy, problem_of(policy), trials=19, rounds=56, draws="device")
+    options = {"trials": 19, "rounds": min(56, rounds_of(policy))}
+    plain = simulate(policy, problem_of(policy), "numpy", **options)
+    compiled = simulate(policy, problem_of(policy), **options, draws="device")
     np.testing.assert_array_equal(plain.arms, compiled.arms)
 
 

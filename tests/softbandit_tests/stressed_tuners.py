@@ -99,7 +99,6 @@ class Child:
 class Kills(NamedTuple):
     acknowledged: int
     lost: int  # of these
-    restart: float  # seconds from nothing to the first decision afterwards
 
 
 def kills(store, count, asks=1000, seed=0, progress=lambda done: None):
@@ -119,20 +118,13 @@ def kills(store, count, asks=1000, seed=0, progress=lambda done: None):
         told = {row.id for row in tuner.history()[open_asks[0] - 1 :] if row.status == "told"}
         open_asks = [ask for ask in open_asks if ask not in told]
     told = {row.id for row in tuner.history() if row.status == "told" and row.metrics == metrics_of(row.id)}
-    return Kills(len(acknowledged), len(acknowledged - told), restart_seconds(store))
+    return Kills(len(acknowledged), len(acknowledged - told))
 
 
 def _tell_all(tuner, asks, acknowledge):
     for ask in asks:
         tuner.tell(ask, **metrics_of(ask))
         acknowledge(ask)
-
-
-def restart_seconds(store):
-    """Return how long a process that knows nothing takes until its first decision."""
-    start = time.perf_counter()
-    sb.Tuner.open("stressed", store=store).ask()
-    return time.perf_counter() - start
 
 
 # -- Races. --
@@ -224,6 +216,13 @@ def ask_seconds(store, tells, asks):
         seconds.append(time.perf_counter() - begin)
         tuner.tell(suggestion, **metrics_of(suggestion.id))
     return seconds
+
+
+def restart_seconds(store):
+    """Return how long a session that knows nothing takes until its first decision."""
+    begin = time.perf_counter()
+    sb.Tuner.open("stressed", store=store).ask()
+    return time.perf_counter() - begin
 
 
 # -- Disks and databases. --

@@ -220,6 +220,19 @@ def test_the_share_of_exploring_rounds_is_kept_at_all_times(baseline):
     assert events.decider.decide(41).values == best
 
 
+def test_a_round_that_may_not_explore_stays_in_a_space_that_has_changed():
+    events = Events(
+        description(explore_share=0.1, limits=(), space={"x": sb.Integer(0, 12), "kind": sb.Ordinal([1, 2])})
+    )
+    first = events.decider.decide(1)
+    events.happen("asked", 1, first.values, None, first.kind)
+    assert events.decider.decide(2).values == first.values
+    narrower = {"x": sb.Integer(0, 12), "kind": sb.Ordinal([3 - first.values["kind"], 7])}
+    events.happen("changed", description(explore_share=0.1, limits=(), space=narrower))
+    narrow = sb.Space(narrower)
+    assert narrow.encode(events.decider.decide(2).values).shape == (2,)
+
+
 def test_a_known_noise_is_used_for_the_metric_and_its_mean_limits():
     events = Events(description(noise={"gain": 2.0, "cost": 0.3}))
     events.play(12)

@@ -107,15 +107,20 @@ def test_a_block_reports_what_it_measured(make):
 
 def test_an_exception_in_a_block_is_a_failure_and_raised_again(make):
     tuner = make()
-    with pytest.raises(ZeroDivisionError), tuner.round():
-        1 / 0  # noqa: B018
-    assert tuner.history()[0].reason == "ZeroDivisionError: division by zero"
+    with pytest.raises(TimeoutError, match="too slow"), tuner.round():
+        raise TimeoutError("too slow")
+    assert tuner.history()[0].reason == "TimeoutError: too slow"
 
 
 def test_an_exception_after_the_report_changes_nothing(make):
     tuner = make()
+
+    def report_and_fail(round):
+        round.report(rows=1)
+        raise ZeroDivisionError
+
     with pytest.raises(ZeroDivisionError), tuner.round() as round:
-        round.report(rows=1 + 0 * round.id) or 1 / 0
+        report_and_fail(round)
     assert tuner.history()[0].status == "told"
 
 
@@ -131,6 +136,36 @@ def test_an_interrupted_block_says_nothing_about_its_values(make):
     with pytest.raises(KeyboardInterrupt), tuner.round():
         raise KeyboardInterrupt
     assert tuner.history()[0].status == "expired"
+
+
+def test_a_refused_report_is_no_failure_of_the_values(make):
+    tuner = make()
+    with pytest.raises(sb.FeedbackError), tuner.round() as round:
+        round.report(row=1)
+    assert tuner.history()[0].status == "expired"
+    tuner.tell(round.id, rows=1)
+    assert tuner.history()[0].status == "told"
+
+
+def test_an_exception_that_cannot_be_shown_is_a_failure_too(make):
+    class OddError(Exception):
+        def __str__(self):
+            raise RuntimeError
+
+    tuner = make()
+    with pytest.raises(OddError), tuner.round():
+        raise OddError
+    assert "OddError" in tuner.history()[0].reason
+
+
+def test_the_exception_of_a_block_is_raised_even_if_the_store_is_gone(make, monkeypatch):
+    tuner = make()
+    round = tuner.round()
+    monkeypatch.setattr(tuner._session.store, "write", lambda *_: (_ for _ in ()).throw(sb.StoreError("gone")))
+    monkeypatch.setattr(tuner._session.store, "report", lambda *_: (_ for _ in ()).throw(sb.StoreError("gone")))
+    with pytest.raises(TimeoutError) as caught, round:
+        raise TimeoutError
+    assert "could not be reported: gone" in caught.value.__notes__[0]
 
 
 # -- Deadlines. --

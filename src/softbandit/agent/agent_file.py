@@ -169,7 +169,8 @@ def check_state(state: State, rounds: int, steps: Steps) -> None:
     if not steps.signed_dual and (state.dual < 0).any():
         raise ValueError("a negative dual")
     for name, (least, most) in POSSIBLE.items():
-        if any(np.any((value < least) | (value > most)) for value in _named(state.posterior, name)):
+        values = [np.asarray(leaf) for value in _named(state.posterior, name) for leaf in leaves(value)]
+        if any(np.any((value < least) | (value > most)) for value in values):
             raise ValueError(f"{name} outside [{least:g}, {most:g}]")
     if isinstance(steps.arms, Domain):
         for points in [*_named(state.posterior, "anchors"), *_named(state.posterior, "X")]:

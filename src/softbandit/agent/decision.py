@@ -1,7 +1,7 @@
 """A decision: what to play, all that is needed to learn from it, and a seal that shows any change to it."""
 
 import struct
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from hashlib import blake2b
 from hmac import compare_digest
 from secrets import randbits
@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from softbandit import validation
 from softbandit.backend import Floats
 from softbandit.domains import Values
 from softbandit.errors import DecisionError, Description
@@ -50,7 +51,8 @@ class Issuer:
         """Return a decision with these fields, this agent's name, a new ticket and a seal."""
         # A random ticket is new even if an agent that was loaded knows none of those issued after it was saved.
         decision = Decision(**fields, agent=self.name, ticket=randbits(TICKETS))
-        return replace(decision, seal=self._digest(_content(decision)))
+        validation.store(decision, seal=self._digest(_content(decision)))
+        return decision
 
     def check(self, decision: object) -> Choice:
         """Return the policy's choice in a decision; raise DecisionError if this agent did not issue it as it is."""

@@ -5,7 +5,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from softbandit.backend.shapes import ArmIndex, ArmMask, Bools, Floats, Ints
+from softbandit.backend.shapes import ArmIndex, ArmMask, Bools, Floats, PerTrial
 
 T = TypeVar("T")
 
@@ -27,13 +27,22 @@ class Operations:
         """Return the argmax of each row of x (b, n), the first if there are several."""
         return np.asarray(x.argmax(axis=1))
 
-    def running_sum(self, counts: Ints) -> Ints:
-        """Return the cumulative sums of each row of counts (b, n)."""
-        return np.cumulative_sum(counts, axis=1)
-
     def resolve_ties(self, candidates: ArmMask, argmax: ArmIndex, break_ties: Callable[[], ArmIndex]) -> ArmIndex:
         """Return `argmax` if every trial has a single candidate, else `break_ties()`."""
         return argmax if np.count_nonzero(candidates) == len(candidates) else break_ties()
+
+    def pick(self, candidates: ArmMask, uniform: PerTrial) -> ArmIndex:
+        """Return candidate number floor(uniform x count) of each trial; any arm if it has none."""
+        counts = np.count_nonzero(candidates, axis=1)
+        places = np.cumulative_sum(counts) - counts + (uniform * counts).astype(np.int64)
+        of_all_trials = np.flatnonzero(candidates) if counts.any() else np.zeros(1, dtype=np.int64)
+        return np.asarray(of_all_trials.take(places, mode="clip") % candidates.shape[1])
+
+    def with_row(self, x: Floats, i: Any, row: Floats) -> Floats:
+        """Return x (b, rows, n) with row i of each trial replaced by row (b, n)."""
+        changed = x.copy()
+        changed[:, i] = row
+        return changed
 
     def normal_cdf(self, x: Floats) -> Floats:
         from scipy.special import ndtr

@@ -13,6 +13,7 @@ from softbandit.backend.shapes import Floats, Words
 
 POLICY, PROBLEM = 0, 1  # separate streams: with one seed, all policies meet the same noise
 WORDS_PER_BLOCK = 4  # Philox turns one counter into four 64-bit words
+ANY_SEED = np.random.SeedSequence(0)  # of a generator whose state is set; a whole number would be hashed each time
 WORDS_AT_ONCE = 2**15  # so that they and the numbers made from them stay in a core's cache
 
 
@@ -55,15 +56,16 @@ def draw(count: DrawCount, seed: int, trials: Sequence[int] | Words, first: int,
     at_once = max(1, WORDS_AT_ONCE // max(1, rounds * count.blocks * WORDS_PER_BLOCK))
     for part in (slice(i, min(i + at_once, b)) for i in range(0, b, at_once)):
         u = uniform(_words(seed, trials[part], first, rounds, count.blocks, stream))
-        normal = u[:, :, : count.normal]
-        draws.normal[:, part] = operations(normal).normal_quantile(normal).swapaxes(0, 1)
+        if count.normal:
+            normal = u[:, :, : count.normal]
+            draws.normal[:, part] = operations(normal).normal_quantile(normal).swapaxes(0, 1)
         draws.uniform[:, part] = u[:, :, count.normal : count.normal + count.uniform].swapaxes(0, 1)
     return draws
 
 
 def _words(seed: int, trials: Sequence[int] | Words, first: int, rounds: int, blocks: int, stream: int) -> Words:
     """Return the generator's words: (trials, rounds, words per round)."""
-    philox = np.random.Philox(0)
+    philox = np.random.Philox(ANY_SEED)
     state = philox.state  # setting `.state` is 10x cheaper than constructing a new Philox
     counter = np.array([first * blocks, 0, 0, stream], dtype=np.uint64)
     words = np.empty((len(trials), rounds, blocks * WORDS_PER_BLOCK), dtype=np.uint64)

@@ -2,6 +2,7 @@
 
 from softbandit.gp.anchored import Anchored, GrowingRows
 from softbandit.gp.conditioning import CandidatePosterior
+from softbandit.gp.data_arrays import KernelMatrix, RowPosterior
 from softbandit.gp.data_space import ArmKernel, DataPosterior
 from softbandit.gp.drifting import Drifting
 from softbandit.gp.exact import Exact

@@ -65,6 +65,11 @@ class ArmKernel:
         """The kernel factorised, for those who need all of its features."""
         return features(self.kernel, self.arms, self.tolerance)
 
+    @cached_property
+    def matrix(self) -> Floats:
+        """The kernel between all arms (n, n), for those who need rows of all of them."""
+        return self.kernel(self.arms, self.arms)
+
     @property
     def pivots(self) -> Ints:
         """A mark in place of the pivots of `Features`, in a file."""
@@ -166,11 +171,9 @@ class ObservedArms:
 
     def _compressed(self) -> "ObservedArms":
         """Return the same posterior with one row per arm, if there are twice as many."""
-        if len(self.arms) < FEW_ROWS:
+        if len(self.arms) < max(FEW_ROWS, 2 * len(set(self.arms.tolist()))):
             return self
         arms, places = np.unique(self.arms, return_inverse=True)
-        if len(self.arms) < 2 * len(arms):
-            return self
         counts = np.bincount(places)
         counts[places[: len(self.counts)]] += self.counts - 1
         return self._of_means(arms, counts)

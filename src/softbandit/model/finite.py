@@ -3,9 +3,6 @@
 Outputs are numbered 0 (reward), 1, ..., m (costs). Those that share a kernel and lambda
 share one posterior (a group), so one pass over the features serves them all; those that
 share an exploration besides (a block) are estimated in one call.
-
-A kernel of high rank is not factorised, and its posterior is in data space (gp/data_space.py): unless functions are
-sampled, which takes features of all arms, or a program is compiled, which takes arrays of a fixed shape.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -20,18 +17,17 @@ from softbandit.backend.shapes import ArmIndex, Floats, Ints, OutputsPerArm, Per
 from softbandit.backend.traced_fields import HostOnly, Traced
 from softbandit.backend.vocabulary import namespace
 from softbandit.errors import ArgumentError
-from softbandit.gp import TOLERANCE, ArmKernel, DataPosterior, Features, Kernel, features, tolerance_for, weight_space
+from softbandit.gp import TOLERANCE, ArmKernel, Features, Kernel, features, tolerance_for
 from softbandit.gp.data_space import LEAST_LAMBDA, NOT_FACTORISED, has_high_rank
-from softbandit.gp.weight_space import ArmPosterior, WeightPosterior
-from softbandit.model.beliefs import ArmBelief, Belief, PointBelief
+from softbandit.gp.weight_space import WeightPosterior
+from softbandit.model.beliefs import Belief
 from softbandit.model.explorations import Exploration
+from softbandit.model.group import Factor, Group, Posterior
 from softbandit.model.widths import Width, WidthFunction, WidthRule
 
 Part = tuple[int, int, Ints, Exploration, tuple[int, int]]
 """A block before its draws are assigned: group, place in it, outputs, exploration, and its needs per output."""
 
-Factor = Features | ArmKernel  # a kernel on the arms, factorised or not
-Posterior = ArmPosterior | WeightPosterior | DataPosterior
 Posteriors = tuple[Posterior, ...]  # one per group
 Factors = Sequence[Factor | Sequence[int]] | None  # kernels on the arms, or the pivots of their factorisation
 NO_DRAWS = np.empty((1, 1, 0))  # (trials, outputs, count)
@@ -44,54 +40,6 @@ class Output(NamedTuple):
     regularisation: float  # lambda
     exploration: Exploration
     noise: float  # R
-
-
-@dataclass(frozen=True, eq=False)
-class Group:
-    """Outputs that share a kernel and lambda, and so a posterior."""
-
-    outputs: Ints  # their numbers
-    kernel: HostOnly[Kernel]
-    factor: Traced[Factor]
-    regularisation: Traced[float]
-    weights_only: bool  # functions are only sampled: the posterior of the weights is enough
-
-    @property
-    def features(self) -> Features:
-        """The features of the kernel, which is factorised now if it has not been."""
-        return self.factor if isinstance(self.factor, Features) else self.factor.features
-
-    def prior(self, trials: int) -> Posterior:
-        if isinstance(self.factor, ArmKernel):
-            return self.factor.prior(self.regularisation, len(self.outputs), trials)
-        prior = weight_space.weight_prior if self.weights_only else weight_space.prior
-        return prior(self.factor, len(self.outputs), trials)
-
-    def condition(self, state: Posterior, arm: ArmIndex, y: PerOutput) -> Posterior:
-        if isinstance(state, DataPosterior):
-            return state.condition(self.regularisation, arm, y)
-        return weight_space.condition(self.features, self.regularisation, state, arm, y)
-
-    def refreshed(self, state: Posterior, t: int) -> Posterior:
-        return state if isinstance(state, DataPosterior) else weight_space.refreshed(self.features, state, t)
-
-    def belief(self, state: Posterior, members: slice) -> Belief:
-        """Return the belief about some outputs of the group."""
-        if isinstance(state, DataPosterior):
-            return PointBelief(state.mu[:, members], namespace(state.var).sqrt(state.var)[:, None])
-        return ArmBelief(self.features, state, members)
-
-    def mean(self, state: Posterior) -> OutputsPerArm:
-        return state.mu if isinstance(state, DataPosterior) else weight_space.mean(self.features, state)
-
-    def variance(self, state: Posterior) -> PerArm:
-        return state.var if isinstance(state, DataPosterior) else weight_space.variance(self.features, state)
-
-    def covariance(self, state: Posterior, columns: slice = slice(None)) -> Floats:
-        """Return k_t(x, x') for all x and some x': (trials, n, columns)."""
-        if isinstance(state, DataPosterior):
-            return state.covariance(columns)
-        return weight_space.covariance(self.features, state, columns)
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,17 +131,18 @@ class FiniteModel:
         return self._per_output(Group.covariance, posterior)
 
     def usable(self, posterior: Posteriors) -> bool:
-        """Return whether every mean is finite."""
-        return bool(np.isfinite(self.mean(posterior)).all())
+        """Return whether every mean is finite: over the arms, or of the weights, which takes no pass over Phi."""
+        means = (state.mean if isinstance(state, WeightPosterior) else state.mu for state in posterior)
+        return all(bool(np.isfinite(mean).all()) for mean in means)
 
     def in_arrays(self, rounds: int) -> "FiniteModel":
         """Return the model for rounds 1, ..., rounds in arrays of a fixed shape, which can be compiled.
 
-        It has features of all arms, and tables in place of widths that are Python functions.
+        It has tables in place of widths that are Python functions.
         """
         widths = [b.width.table(rounds) if isinstance(b.width, WidthFunction) else b.width for b in self.blocks]
         blocks = [replace(b, width=width) for b, width in zip(self.blocks, widths, strict=True)]
-        return replace(self, groups=[replace(g, factor=g.features) for g in self.groups], blocks=blocks)
+        return replace(self, groups=[group.in_arrays(rounds) for group in self.groups], blocks=blocks)
 
     def by_output(self) -> list[tuple[Group, Exploration]]:
         """Return each output's group and exploration."""

@@ -16,6 +16,8 @@ from softbandit.simulation.rounds import COLUMNS, AnyProblem, Engine, Options
 
 COMPILATION = 2.0  # seconds that JAX must save before "auto" chooses it
 PER_ROUND, PER_ENTRY = 80e-6, 6e-10  # seconds saved per round, and per round and entry of trials x arms x rank
+PER_TRIAL = 150e-6  # seconds saved per round and trial in data space, where NumPy computes one trial after another
+FEW_ROUNDS = 512  # in data space: in longer runs JAX reads a row of every round, and NumPy those of different arms
 
 
 class EngineHint(UserWarning):
@@ -43,7 +45,7 @@ def choose_engine(engine: str, step: Steps, problem: AnyProblem, trials: int, ro
 
 def jax_pays(step: Steps, trials: int, rounds: int) -> bool:
     """Return whether JAX is expected to save time over that many rounds in all, and is installed."""
-    if not step.batched or _has_few_features(step, rounds) or seconds_saved(step, trials, rounds) <= COMPILATION:
+    if not step.batched or seconds_saved(step, trials, rounds) <= COMPILATION:
         return False
     if find_spec("jax") is None:
         _hint_at_jax()
@@ -51,14 +53,12 @@ def jax_pays(step: Steps, trials: int, rounds: int) -> bool:
     return True
 
 
-def _has_few_features(step: Steps, rounds: int) -> bool:
-    """Return whether NumPy keeps features of the observed arms alone, where JAX would compute those of all arms."""
-    assert isinstance(step, StepPolicy)
-    return rounds < len(step.arms) and any(isinstance(group.factor, ArmKernel) for group in step.model.groups)
-
-
 def seconds_saved(step: Steps, trials: int, rounds: int) -> float:
     """Estimate what JAX on a CPU saves of NumPy's time, without compilation (`benchmarks/engines.py auto`)."""
+    assert isinstance(step, StepPolicy)
+    in_data_space = any(isinstance(group.factor, ArmKernel) for group in step.model.groups)
+    if in_data_space and rounds <= len(step.arms):  # `benchmarks/high_rank.py --engine`
+        return trials * rounds * PER_TRIAL if rounds <= FEW_ROUNDS else 0.0
     return rounds * (PER_ROUND + PER_ENTRY * trials * entries(step))
 
 

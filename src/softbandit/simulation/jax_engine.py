@@ -31,9 +31,9 @@ class JaxEngine:
     """Plays the rounds of one policy on one problem, on JAX's default device, or spread over all there are."""
 
     def __init__(self, step: StepPolicy, problem: Problem, rounds: int, options: Options) -> None:
-        self._step, self._problem, self._options = step, problem, options
+        self._step, self._problem, self._options = _in_arrays(step, rounds), problem, options
         self._dtype = np.dtype(options.precision)
-        numbers, self._form = split((_in_arrays(step, rounds), problem))
+        numbers, self._form = split((self._step, problem))
         self._bytes = sum(number.nbytes for number in numbers)
         with _on_device(self._bytes):
             self._mesh = _mesh(len(problem.arms), self._bytes)
@@ -41,8 +41,7 @@ class JaxEngine:
 
     def start(self, stage: Stage, trials: int, before: State | None) -> State:
         """Send one trial's state to the device and repeat it there: all trials start alike."""
-        assert isinstance(stage.policy, StepPolicy)
-        one = stage._replace(policy=_in_arrays(stage.policy, 1)).start(1, before)
+        one = stage._replace(policy=self._step).start(1, before)
         with _on_device(self._bytes + trials * _bytes(one)):
             state: State = _repeat(self._put(one), trials)
             return state
@@ -96,7 +95,8 @@ def _play(
         """Move the trials of the roots to the last axis, where an accelerator reads them faster; or back."""
         if not on_accelerator:
             return state
-        return state._replace(posterior=tuple(p._replace(root=p.root.T) for p in state.posterior))
+        turned = (p._replace(root=p.root.T) if hasattr(p, "root") else p for p in state.posterior)
+        return state._replace(posterior=tuple(turned))
 
     def one_round(state: State, round_draws: tuple[Draws, Draws]) -> tuple[State, Columns]:
         before = transposed(state)

@@ -187,7 +187,7 @@ def _excess(exploration: Exploration, trial: Trial, state: ArmPosterior, beta: f
     b, (n, r) = len(numbers), trial.features.phi.shape
     normal, uniform = draw(DrawCount(*exploration.draws(r)), trial.seed, numbers, t, 1, POLICY)
     draws = Draws(normal[0][:, None, :], uniform[0][:, None, :])
-    repeated = ArmPosterior(*(np.broadcast_to(leaf, (b, *leaf.shape[1:])) for leaf in state))
+    repeated = ArmPosterior(*(np.broadcast_to(leaf, (b, *np.shape(leaf)[1:])) for leaf in state))
     width = np.full((b, 1, 1), trial.sign * trial.scale * beta)
     h = exploration.estimate(ArmBelief(trial.features, repeated, slice(None)), width, draws)
     return np.asarray(trial.sign * (np.broadcast_to(h, (b, 1, n))[:, 0] - state.mu[0, 0]))

@@ -14,7 +14,7 @@ ask and its context: any process that has followed the same events decides the s
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -213,9 +213,16 @@ class Decider:
         x = pool[far_from(self._played(), pool)]
         if self._may_explore(ask):
             return Proposal(space.values(x), "first rounds", {})
-        first = self.evidence.asks.get(1)
-        known = self.description.baseline or (first.values if first else space.values(x))
+        known = self.description.baseline or next(self._asked_before(), space.values(x))
         return Proposal(dict(known), "best", {})
+
+    def _asked_before(self) -> Iterator[Values]:
+        """Yield the configurations of earlier asks that are in the space, which may have changed."""
+        space = self.description.space
+        for ask in self.evidence.asks.values():
+            x = space.encode_if_possible(ask.values)
+            if x is not None and np.array_equal(space.snap(x[None])[0], x):
+                yield ask.values
 
     def _may_explore(self, ask: int) -> bool:
         """Return whether exploring in this ask keeps the share of those that explored."""

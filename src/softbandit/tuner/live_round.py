@@ -1,5 +1,6 @@
 """One round as a `with` block: its values, and a report at the end."""
 
+import traceback
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
@@ -14,7 +15,8 @@ if TYPE_CHECKING:
 class LiveRound:
     """A round that reports a failure if its block raises an exception, or ends without a report.
 
-    An interruption, such as Ctrl-C, says nothing about the values: the round expires at once.
+    An interruption, such as Ctrl-C, says nothing about the values, nor does a report that was refused: the round
+    expires at once.
     """
 
     def __init__(self, tuner: "Tuner", suggestion: Suggestion) -> None:
@@ -59,7 +61,7 @@ class LiveRound:
             error.add_note(f"The failure of round {self.id} could not be reported: {failure}")
 
     def _report(self, error: BaseException) -> None:
-        if isinstance(error, Exception):
-            self.fail(f"{type(error).__name__}: {error}")
+        if isinstance(error, Exception) and not isinstance(error, SoftbanditError):
+            self.fail("".join(traceback.format_exception_only(error)).strip())
         else:
             self._tuner._session.expire([self.id])
