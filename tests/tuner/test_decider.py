@@ -233,6 +233,16 @@ def test_a_round_that_may_not_explore_stays_in_a_space_that_has_changed():
     assert narrow.encode(events.decider.decide(2).values).shape == (2,)
 
 
+def test_a_paused_tuner_falls_back_to_the_best_that_it_knows():
+    events = Events(description())
+    first = events.decider.fall_back(1)
+    events.happen("asked", 1, first.values, None, first.kind)
+    assert events.decider.fall_back(2) == first  # nothing is known yet
+    events.play(12)
+    assert events.decider.fall_back(14).values == events.decider.recommend().values
+    assert Decider.start(description(baseline={"x": 2, "y": 3})).fall_back(1).values == {"x": 2, "y": 3}
+
+
 def test_a_known_noise_is_used_for_the_metric_and_its_mean_limits():
     events = Events(description(noise={"gain": 2.0, "cost": 0.3}))
     events.play(12)

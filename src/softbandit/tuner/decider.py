@@ -14,7 +14,7 @@ ask and its context: any process that has followed the same events decides the s
 """
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -42,7 +42,7 @@ class Proposal:
     """A configuration for a round."""
 
     values: Values
-    kind: str  # "baseline", "first rounds", "explore" or "best"
+    kind: str  # "baseline", "first rounds", "explore", "best" or "paused"
     expected: dict[str, float]  # the metric, what each limit is on, and its price; empty before anything is learned
 
 
@@ -109,6 +109,16 @@ class Decider:
         expected = self._in_words(forecast.posterior.quantile(0.0)[:, i])
         prices = {f"price of {limit}": price for limit, price in self._prices(forecast).items()}
         return Proposal(self.description.space.values(x), kind, expected | prices)
+
+    def fall_back(self, ask: int, context: Values | None = None) -> Proposal:
+        """Return the configuration of an ask that tries nothing: the baseline, or else the best one so far."""
+        values = self.description.baseline
+        if values is None and self.has_learned:
+            forecast = self._forecast_now(context)
+            values = self.description.space.values(forecast.configurations[forecast.best])
+        elif values is None:
+            values = self._first_configuration(ask)
+        return Proposal(dict(values), "paused", self.expected(dict(values), context))
 
     def expected(self, values: Values, context: Values | None = None) -> dict[str, float]:
         """Return what is expected of a configuration, in the user's units; nothing before anything is learned."""
@@ -208,21 +218,21 @@ class Decider:
         return points[:, : self.description.space.dimension]
 
     def _first_round(self, ask: int, rng: np.random.Generator) -> Proposal:
-        """Return a configuration far from those before; if the round may not explore, the one that is known best."""
-        space, pool = self.description.space, self._forecaster.pool(rng)
-        x = pool[far_from(self._played(), pool)]
-        if self._may_explore(ask):
-            return Proposal(space.values(x), "first rounds", {})
-        known = self.description.baseline or next(self._asked_before(), space.values(x))
-        return Proposal(dict(known), "best", {})
+        """Return a configuration far from those before; if the round may not explore, one that was asked for before."""
+        if not self._may_explore(ask):
+            return Proposal(dict(self.description.baseline or self._first_configuration(ask)), "best", {})
+        pool = self._forecaster.pool(rng)
+        return Proposal(self.description.space.values(pool[far_from(self._played(), pool)]), "first rounds", {})
 
-    def _asked_before(self) -> Iterator[Values]:
-        """Yield the configurations of earlier asks that are in the space, which may have changed."""
+    def _first_configuration(self, ask: int) -> Values:
+        """Return the first configuration that was asked for and is still in the space; else one far from its border."""
         space = self.description.space
-        for ask in self.evidence.asks.values():
-            x = space.encode_if_possible(ask.values)
+        for earlier in self.evidence.asks.values():
+            x = space.encode_if_possible(earlier.values)
             if x is not None and np.array_equal(space.snap(x[None])[0], x):
-                yield ask.values
+                return earlier.values
+        pool = self._forecaster.pool(np.random.default_rng([self.description.seed, ask]))
+        return space.values(pool[far_from(self._played(), pool)])
 
     def _may_explore(self, ask: int) -> bool:
         """Return whether exploring in this ask keeps the share of those that explored."""

@@ -41,11 +41,8 @@ class Replay:
             self._follow(event)
 
     def decide(self, ask: int, context: Values | None) -> Proposal:
-        if not self.rounds.paused:
-            return self.decider.decide(ask, context)
-        baseline = self.description.baseline
-        values = self.decider.recommend(context).values if baseline is None else dict(baseline)
-        return Proposal(values, "paused", self.decider.expected(values, context))
+        decide = self.decider.fall_back if self.rounds.paused else self.decider.decide
+        return decide(ask, context)
 
     @property
     def decider(self) -> Decider:
