@@ -218,6 +218,7 @@ def tuner_restarts(count: int) -> Row:
                 time.sleep(0.5)
                 network.mend()
                 network.lose_answer_to(b"INSERT")
+                time.sleep(1)  # for some tells
         results += told
     failures = sum(result.lost + result.errors for result in results)
     return Row("tells, restarts and cuts", results[0].acknowledged, failures, f"{failures} lost", "0 lost")

@@ -10,6 +10,7 @@ import resource
 import signal
 import struct
 import time
+import traceback
 from contextlib import contextmanager
 from typing import NamedTuple
 
@@ -74,6 +75,8 @@ class Child:
                 os.close(self._reading)
                 task(*arguments, lambda number: os.write(writing, NUMBER.pack(number)))
                 status = 0
+            except BaseException:
+                traceback.print_exc()
             finally:
                 os._exit(status)
         os.close(writing)
