@@ -21,6 +21,7 @@ TEXTS = (  # outputs of benchmarks, shown unchanged
     "arms",
     "high_rank",
     "continuous",
+    "curves",
     "gpu",
 )
 MAIN = ("ckb-ucb", "ckb-ts")

@@ -1,6 +1,7 @@
 """`softbandit` on the command line, and `python -m softbandit`."""
 
 import os
+import platform
 import sys
 
 
@@ -12,6 +13,7 @@ def main() -> None:
         if missing.name not in ("typer", "rich"):
             raise
         sys.exit("The command line needs typer and rich. Install them with: pip install 'softbandit[cli]'")
+    _keep_compiled_programs()
     try:
         app()
     except SystemExit as end:
@@ -21,6 +23,22 @@ def main() -> None:
             sys.stderr.flush()
             os._exit(130)
         raise
+
+
+def _keep_compiled_programs() -> None:
+    """Let JAX, here and in worker processes, keep compiled programs in the user's cache, unless another place is set.
+
+    They are for one processor, so each machine of those that share a home has a folder.
+    """
+    from softbandit.data.sources import cache_folder
+
+    folder = cache_folder() / "compiled" / platform.node()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError:  # JAX would warn at each program
+        return
+    os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(folder))
+    os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
 
 
 if __name__ == "__main__":

@@ -27,7 +27,7 @@ FIGURES = {
 @pytest.fixture(scope="module")
 def outcome(tmp_path_factory):
     spec = tiny(figures=FIGURES, grid={"width_scale": [1.0, 0.2], "problem.noise": [0.1]})
-    finished = runner.run(spec, tmp_path_factory.mktemp("out"))
+    (finished,) = runner.run([spec], [runner.check(spec, None)], tmp_path_factory.mktemp("out"))
     reproduce.draw(finished)
     return finished
 
@@ -161,7 +161,7 @@ def test_times_are_drawn_with_their_exponents_and_reported(tmp_path):
         measure="time", horizon=2, trials=1, instances=1, policies={"ckb-ucb": {}}, primary={},
         grid={"problem.arms": [10, 20, 40]}, figures={"t": {"kind": "times", "x": "problem.arms"}},
     )  # fmt: skip
-    outcome = runner.run(spec, tmp_path)
+    (outcome,) = runner.run([spec], [runner.check(spec, None)], tmp_path)
     assert (tmp_path / "tiny" / "times.csv").exists()
     reproduce.draw(outcome)
     figure = figures_results.draw(outcome, "t")

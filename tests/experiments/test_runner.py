@@ -17,8 +17,9 @@ from softbandit.experiments.tables import Table
 pytestmark = pytest.mark.extra
 
 
-def run(spec, out, jobs=1, progress=lambda work: None):
-    return runner.run(spec, out, None, "local", jobs, progress)
+def run(spec, out, jobs=1, progress=lambda name, work: None):
+    (outcome,) = runner.run([spec], [runner.check(spec, None)], out, None, "local", jobs, progress)
+    return outcome
 
 
 def test_a_run_leaves_a_table_and_a_manifest(tmp_path):
@@ -42,7 +43,7 @@ def test_two_runs_give_identical_tables_whatever_the_number_of_processes(tmp_pat
 def test_a_finished_and_unchanged_experiment_is_used_again(tmp_path):
     steps = []
     first = run(tiny(), tmp_path)
-    again = run(tiny(), tmp_path, progress=steps.append)
+    again = run(tiny(), tmp_path, progress=lambda name, work: steps.append(work))
     assert again.reused
     assert sum(steps) == runner.work(tiny())
     assert again.table["strong_regret"] == pytest.approx(first.table["strong_regret"], rel=1e-9)
@@ -112,6 +113,23 @@ def test_an_interrupt_keeps_what_was_finished(tmp_path, monkeypatch):
     assert [outcome.reused for outcome in outcomes] == [True, False]
 
 
+def test_experiments_that_measure_times_run_first_and_each_outcome_is_its_own(tmp_path):
+    """The others share one queue: their tables must equal those of runs alone."""
+    timed = replace(tiny(), name="timed", measure="time", horizon=2, figures={})
+    specs = [tiny(), replace(tiny(seed=1), name="other"), timed]
+    outcomes = list(reproduce.execute(specs, tmp_path / "all", jobs=2))
+    assert [outcome.spec.name for outcome in outcomes] == ["timed", "tiny", "other"]
+    for outcome in outcomes[1:]:
+        alone = run(outcome.spec, tmp_path / "alone")
+        assert (alone.folder / "results.csv").read_bytes() == (outcome.folder / "results.csv").read_bytes()
+
+
+def test_workers_begin_with_cells_of_different_policies():
+    cells = all_cells(tiny())
+    first = [cells[i].policy for i in runner._order(cells)][:3]
+    assert sorted(first) == sorted(tiny().policies)
+
+
 def test_all_experiments_are_checked_before_the_first_is_run(tmp_path):
     broken = replace(tiny(), name="broken", policies={"ckb-ucb": {"slak": 1}})
     with pytest.raises(sb.ArgumentError, match="broken.toml"):
@@ -121,7 +139,7 @@ def test_all_experiments_are_checked_before_the_first_is_run(tmp_path):
 
 def test_progress_adds_up_to_the_work_of_the_experiment(tmp_path):
     steps = []
-    run(tiny(), tmp_path, progress=steps.append)
+    run(tiny(), tmp_path, progress=lambda name, work: steps.append(work))
     assert len(steps) == len(all_cells(tiny()))
     assert sum(steps) == runner.work(tiny())
 

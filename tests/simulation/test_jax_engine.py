@@ -212,11 +212,13 @@ def test_policies_and_problems_of_one_form_share_a_program():
     assert programs._cache_size() == before
 
 
-def test_a_horizon_of_1000_rounds_takes_one_program():
-    programs = jax_engine._play
+@pytest.mark.parametrize("draws", ["host", "device"])
+def test_runs_of_any_length_share_a_program(draws):
+    programs, policy = jax_engine._play, examples_of.policy(explore="greedy", horizon=1000)
     before = programs._cache_size()
-    simulate(examples_of.policy(explore="greedy", horizon=1000), trials=2, rounds=1000)
+    short, long = (simulate(policy, trials=2, rounds=rounds, draws=draws) for rounds in (7, 1100))
     assert programs._cache_size() == before + 1
+    np.testing.assert_array_equal(short.arms, long.arms[:, :7])
 
 
 @pytest.mark.parametrize(

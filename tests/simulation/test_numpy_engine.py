@@ -9,7 +9,7 @@ from softbandit_tests import examples_of
 import softbandit as sb
 from softbandit.backend.random import POLICY, PROBLEM, draw
 from softbandit.simulation import numpy_engine
-from softbandit.simulation.rounds import COLUMNS, Options
+from softbandit.simulation.rounds import COLUMNS, Chunk, Options
 
 SYNTHETIC = examples_of.problem()
 
@@ -159,10 +159,10 @@ def test_play_returns_the_state_after_its_rounds_and_goes_on_from_any_state():
     policy, trials = examples_of.policy(), np.arange(4, dtype=np.uint64)
     engine = numpy_engine.NumpyEngine(policy, SYNTHETIC, Options(0))
     start = engine.start(policy.stage(0), 4, None)
-    middle, first = engine.play(start, trials, 0, 7)
-    end, second = engine.play(middle, trials, 7, 5)
+    middle, first = engine.play(start, trials, Chunk(0, 7, room=7))
+    end, second = engine.play(middle, trials, Chunk(7, 5, room=7))
     assert (start.round, middle.round, end.round) == (0, 7, 12)
-    whole = engine.fetch(engine.play(start, trials, 0, 12)[1])
+    whole = engine.fetch(engine.play(start, trials, Chunk(0, 12, room=12))[1])
     for name, column in whole.items():
         np.testing.assert_array_equal(column, np.concatenate([first[name], second[name]], axis=1), err_msg=name)
 

@@ -1,5 +1,7 @@
 """Rounds in chunks that fit in memory, trials in blocks that fit in caches."""
 
+from collections import Counter
+
 import numpy as np
 import pytest
 from softbandit_tests import examples_of
@@ -12,25 +14,38 @@ PROBLEM, POLICY = examples_of.problem(), examples_of.policy()
 
 
 @pytest.mark.parametrize(
-    ("trials", "rounds", "engine", "expected"),
+    ("trials", "engine", "expected"),
     [
-        (1, 10_000, "numpy", 1000),  # at most 1,024, and a divisor of 10,000
-        (1, 10_007, "numpy", 1024),  # a prime has no divisor
-        (1000, 10_007, "numpy", 235),  # 2^27 entries are 235.5 rounds of 1,000 x 570
-        (5000, 10_007, "numpy", 64),  # 2^27 entries are 47 rounds of 5,000 x 570, but at least 64 are taken
-        (10_000, 10_007, "numpy", 46),  # 2^22 words are 46.6 rounds of 10,000 x 9
-        (2**19, 10_007, "numpy", 1),  # 2^22 words are less than one round of 9 words per trial
-        (1, 10, "numpy", 10),
-        (10_000, 8192, "accelerator", 1024),  # 2^27 words are 1,491 rounds
+        (1, "numpy", 1024),
+        (1000, "numpy", 235),  # 2^27 entries are 235.5 rounds of 1,000 x 570
+        (5000, "numpy", 64),  # 2^27 entries are 47 rounds of 5,000 x 570, but at least 64 are taken
+        (10_000, "numpy", 46),  # 2^22 words are 46.6 rounds of 10,000 x 9
+        (2**19, "numpy", 1),  # 2^22 words are less than one round of 9 words per trial
+        (10_000, "accelerator", 1491),  # 2^27 words
     ],
 )
-def test_a_chunk_is_as_long_as_memory_allows(trials, rounds, engine, expected, monkeypatch):
+def test_a_chunk_is_as_long_as_memory_allows(trials, engine, expected, monkeypatch):
     """30 arms of rank 19; a round takes 4 words for the policy, 4 for the problem, and one for the columns."""
     monkeypatch.setattr(schedule, "runs_on_host", lambda engine: engine != "accelerator")
-    policy = examples_of.policy(horizon=10_000)
-    assert entries(policy) == 570
+    assert entries(POLICY) == 570
     draws = "device" if engine == "accelerator" else "host"
-    assert schedule._chunk_length(policy, PROBLEM, trials, rounds, engine, draws) == expected
+    assert schedule._chunk_length(POLICY, PROBLEM, trials, engine, draws) == expected
+
+
+@pytest.mark.parametrize(
+    ("rounds", "engine", "expected"),
+    [
+        (10_000, "numpy", {(1024, 1024): 9, (784, 1024): 1}),
+        (10, "numpy", {(10, 1024): 1}),
+        (10_000, "accelerator", {(2500, 2500): 4}),  # at most 4,096, and a divisor of 10,000
+        (10_007, "accelerator", {(4096, 4096): 2, (1815, 1815): 1}),  # a prime has no divisor
+    ],
+)
+def test_chunks_on_a_host_have_one_room_and_on_an_accelerator_one_length(rounds, engine, expected, monkeypatch):
+    monkeypatch.setattr(schedule, "runs_on_host", lambda engine: engine != "accelerator")
+    chunks = [chunk for _, chunk in schedule._chunks(POLICY, PROBLEM, 1, rounds, engine, "device")]
+    assert Counter((chunk.rounds, chunk.room) for chunk in chunks) == expected
+    assert sum(chunk.rounds for chunk in chunks) == rounds
 
 
 @pytest.mark.parametrize("trials", [1, 2, 11, 50, 64, 65, 1000, 1001])

@@ -119,6 +119,16 @@ def test_the_snapshot_saves_learning(monkeypatch):
     assert next_decision(events.replayed(len(events.log), learned)).kind in ("explore", "best")
 
 
+def test_preparing_leaves_little_to_compute_and_changes_no_decision(monkeypatch):
+    events = Events(description())
+    events.play(20)
+    expected = next_decision(events.decider)
+    prepared = events.replayed(len(events.log))
+    prepared.prepare()
+    monkeypatch.setattr(beliefs.Beliefs, "at", lambda *arguments: pytest.fail("it built posteriors again"))
+    assert next_decision(prepared) == expected
+
+
 def test_a_snapshot_of_another_version_is_not_used():
     events = Events(description())
     events.play(12)
@@ -275,6 +285,27 @@ def test_contexts_are_learned_from_and_searched():
     events.play(40)
     best = {time: events.decider.recommend({"hour": time}).values["x"] for time in (0.0, 12.0)}
     assert best == {0.0: 10, 12.0: 8}
+
+
+def test_a_limit_is_met_on_average_over_contexts_at_one_price():
+    """x earns 5 by day and 1 by night: a limit of 4 on its mean is best used as 8 and 0, at a price of 5."""
+    times = {"time": sb.Categorical(["day", "night"])}
+    space, limits = {"x": sb.Integer(0, 12)}, (Mean("x", at_most=4),)
+    decider, played = Decider.start(description(context=times, space=space, limits=limits)), []
+    rng = np.random.default_rng(0)
+    for id in range(1, 37):
+        context = {"time": "day" if id % 2 else "night"}
+        proposal = decider.decide(id, context)
+        played.append(proposal.values["x"])
+        decider.asked(id, proposal.values, context, proposal.kind)
+        gain = played[-1] * (5.0 if id % 2 else 1.0) + 0.1 * rng.standard_normal()
+        decider.told(id, {"gain": gain, "x": float(played[-1])})
+    by_day, by_night = np.array(played[16:]).reshape(-1, 2).T
+    assert by_day.mean() > 6
+    assert by_night.mean() < 2
+    assert np.mean(played) < 4 + 0.5
+    decider.evidence.since = [10**6]  # without debts, by which prices go up and down
+    assert decider.prices({"time": "night"})["mean x <= 4"] == pytest.approx(5.0, rel=0.2)
 
 
 def test_a_jump_is_noticed_and_forgotten_with_auto():

@@ -81,19 +81,20 @@ def _command() -> str:
 
 
 def _execute(specs: Sequence[Experiment], out: Path, data: str | None, backend: str, jobs: int | None) -> list[Outcome]:
-    """Run experiments with one bar for all the work, and one line for each experiment when it is done."""
+    """Run experiments with one bar for all the work, and a line for each experiment when its figures are drawn."""
     processes = validation.whole("jobs", cores() if jobs is None else jobs, least=1)
     connection(backend)
-    outcomes = []
+    outcomes: list[Outcome] = []
     with progress_bar() as bar:
         task = bar.add_task("checking", total=sum(map(work, specs)))
 
         def progress(name: str, done: int) -> None:
-            bar.update(task, description=name, advance=done)
+            left = f", {others} more" if (others := len(specs) - len(outcomes) - 1) else ""
+            bar.update(task, description=name + left, advance=done)
 
         for outcome in steps.execute(specs, out, data, backend, processes, progress):
             time_taken = "unchanged, used again" if outcome.reused else f"{outcome.manifest['seconds']:.0f} s"
-            bar.console.print(f"{outcome.spec.name:16} {time_taken}")
+            bar.console.print(f"{outcome.spec.name:16} {time_taken:6} {outcome.folder}", soft_wrap=True)
             outcomes.append(outcome)
     return outcomes
 

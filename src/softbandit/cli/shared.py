@@ -19,7 +19,7 @@ def progress_bar(unit: str | None = None) -> progress.Progress:
     """Return a bar with the number of units done, or the percentage and the time so far, and the time left."""
     percentage = (progress.TaskProgressColumn(), progress.TimeElapsedColumn(), progress.TextColumn("left"))
     done = (progress.MofNCompleteColumn(), progress.TextColumn(unit)) if unit else percentage
-    name, left = progress.TextColumn("{task.description:16}"), progress.TimeRemainingColumn()
+    name, left = progress.TextColumn("{task.description:24}"), progress.TimeRemainingColumn()
     return progress.Progress(name, progress.BarColumn(), *done, left, console=console)
 
 

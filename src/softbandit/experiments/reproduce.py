@@ -1,18 +1,18 @@
 """The paper's experiments, and the steps from a file to figures and a report."""
 
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from softbandit import validation
 from softbandit.atomic_write import replacing
 from softbandit.errors import ArgumentError, Description, FileError, SoftbanditError
 from softbandit.experiments import figures_results
+from softbandit.experiments.build import cached_problem
 from softbandit.experiments.cells import all_cells, blank
 from softbandit.experiments.claims import Verdict, judge
 from softbandit.experiments.claims_paper import CLAIMS
-from softbandit.experiments.runner import Outcome, check, load_finished, run
+from softbandit.experiments.runner import Outcome, Progress, check, load_finished, run
 from softbandit.experiments.spec import Experiment, load
 from softbandit.experiments.tables import join
 
@@ -44,18 +44,17 @@ def execute(
     data: str | None = None,
     backend: str = "local",
     jobs: int = 1,
-    progress: Callable[[str, int], None] = lambda name, work: None,
+    progress: Progress = lambda name, work: None,
 ) -> Iterator[Outcome]:
-    """Check all experiments, then run each, draw its figures, and yield it.
+    """Check all experiments, then run them, and yield each when it is finished and its figures are drawn.
 
-    `progress` is called with an experiment's name and the work done on it since the last call.
+    Workers go on while figures are drawn.
     """
+    cached_problem.cache_clear()  # the data may have changed
     sources = [check(spec, data) for spec in specs]
     for spec in specs:
         _check_folder(out / spec.name)
-    for spec, source in zip(specs, sources, strict=True):
-        progress(spec.name, 0)
-        outcome = run(spec, out, data, backend, jobs, partial(progress, spec.name), source)
+    for outcome in run(specs, sources, out, data, backend, jobs, progress):
         draw(outcome)
         yield outcome
 

@@ -1,4 +1,4 @@
-"""Run an experiment on all cores, and keep what is finished.
+"""Run experiments on all cores, and keep what is finished.
 
 An experiment's folder holds its table and, written last, its manifest. A table is used again
 if its manifest has the same key: the hash of the specification, of the code that computes the
@@ -9,7 +9,8 @@ import json
 import os
 import platform
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from functools import cache, partial
@@ -21,7 +22,6 @@ import softbandit
 from softbandit.atomic_write import replacing
 from softbandit.data.sources import sha256
 from softbandit.errors import ArgumentError, Description, FileError, SoftbanditError
-from softbandit.experiments.build import cached_problem
 from softbandit.experiments.cells import Cell, all_cells, choose_engines, play, prepare
 from softbandit.experiments.spec import Experiment
 from softbandit.experiments.tables import Table, join
@@ -32,7 +32,7 @@ from softbandit.simulation.worker_pool import run_all
 PRESENTATION = ("cli", "__main__.py", "experiments/claims", "experiments/figures", "experiments/report")
 """Code that shows numbers and computes none: a change there runs nothing again."""
 
-Progress = Callable[[int], None]  # called with the work done since the last call, in the units of `work`
+Progress = Callable[[str, int], None]  # called with an experiment's name and the work done on it since the last call
 
 DataSources = list[dict[str, str]]  # the source and the sha256 of each data set
 
@@ -53,24 +53,38 @@ class Outcome(NamedTuple):
 
 
 def run(
-    spec: Experiment,
+    specs: Sequence[Experiment],
+    sources: Sequence[DataSources],
     out: Path,
     data: str | None = None,
     backend: str = "local",
     jobs: int = 1,
-    progress: Progress = lambda work: None,
-    sources: DataSources | None = None,
+    progress: Progress = lambda name, work: None,
+) -> Iterator[Outcome]:
+    """Run experiments, and yield each when it is finished, given the `sources` that `check` returned for each.
+
+    First come those whose table an earlier run left, then those that measure times, alone on this machine. The cells of
+    all others are one queue for all workers, in the order of the experiments.
+    """
+    queue: list[tuple[Experiment, DataSources]] = []
+    for spec, data_sources in zip(specs, sources, strict=True):
+        if finished := load_finished(spec, out, data_sources):
+            progress(spec.name, work(spec))
+            yield finished
+        else:
+            queue.append((spec, data_sources))
+    for measure, where, processes in (("time", "local", 1), ("scores", backend, jobs)):
+        pairs = {spec.name: (spec, data_sources) for spec, data_sources in queue if spec.measure == measure}
+        start = time.perf_counter()
+        for name, engines, table in _play_all([spec for spec, _ in pairs.values()], data, where, processes, progress):
+            yield _saved(*pairs[name], out, engines, table, time.perf_counter() - start)
+            start = time.perf_counter()
+
+
+def _saved(
+    spec: Experiment, sources: DataSources, out: Path, engines: Mapping[str, str], table: Table, seconds: float
 ) -> Outcome:
-    """Run an experiment, or load its table if an earlier run left it; pass the `sources` that `check` returned."""
-    sources = check(spec, data) if sources is None else sources
-    finished = load_finished(spec, out, sources)
-    if finished is not None:
-        progress(work(spec))
-        return finished
-    start = time.perf_counter()
-    engines = choose_engines(spec, data)
-    workers = (backend, jobs) if spec.measure == "scores" else ("local", 1)
-    table = join(_play_all(all_cells(spec), engines, data, *workers, progress))
+    """Write the table of an experiment, then its manifest."""
     folder = out / spec.name
     folder.mkdir(parents=True, exist_ok=True)
     table.write(folder / table_name(spec))
@@ -84,7 +98,7 @@ def run(
         "engines": engines,
         "machine": {"system": platform.platform(), "processor": platform.machine(), "cores": os.cpu_count()},
         "finished": datetime.now(UTC).isoformat(timespec="seconds"),
-        "seconds": round(time.perf_counter() - start, 1),
+        "seconds": round(seconds, 1),  # since the experiment before it was finished
         "table": {"file": table_name(spec), "sha256": sha256((folder / table_name(spec)).read_bytes())},
     }
     write_json(folder / "manifest.json", manifest)
@@ -93,7 +107,6 @@ def run(
 
 def check(spec: Experiment, data: str | None) -> DataSources:
     """Build every policy once, so that mistakes are found before the work, and return the data sets in use."""
-    cached_problem.cache_clear()  # its data may have changed
     sources = {}
     for cell in all_cells(spec):
         if cell.instance == 0:
@@ -134,15 +147,39 @@ def write_json(path: Path, content: object) -> None:
 
 
 def _play_all(
-    cells: Sequence[Cell], engines: Mapping[str, str], data: str | None, backend: str, jobs: int, progress: Progress
-) -> list[Table]:
-    """Run the cells, the longest first, and return their tables in the order of the cells."""
-    tables: dict[int, Table] = {}
-    order = sorted(range(len(cells)), key=lambda i: -cells[i].work)
-    for place, table in run_all(partial(play, engines=engines, data=data), [cells[i] for i in order], backend, jobs):
-        tables[order[place]] = table
-        progress(cells[order[place]].work)
-    return [tables[index] for index in range(len(cells))]
+    specs: Sequence[Experiment], data: str | None, backend: str, jobs: int, progress: Progress
+) -> Iterator[tuple[str, dict[str, str], Table]]:
+    """Run the cells of all experiments, and yield the name, the engines and the table of each when it is finished."""
+    cells = {spec.name: all_cells(spec) for spec in specs}
+    engines = {spec.name: choose_engines(spec, data) for spec in specs}
+    tables: dict[str, dict[int, Table]] = {name: {} for name in cells}
+    places = [(name, index) for name in cells for index in _order(cells[name])]
+    tasks = [(cells[name][index], engines[name]) for name, index in places]
+    for place, table in run_all(partial(_play, data=data), tasks, backend, jobs):
+        name, index = places[place]
+        tables[name][index] = table
+        progress(name, cells[name][index].work)
+        if len(tables[name]) == len(cells[name]):
+            finished = tables.pop(name)
+            yield name, engines[name], join([finished[i] for i in range(len(finished))])
+
+
+def _play(task: tuple[Cell, Mapping[str, str]], data: str | None) -> Table:
+    cell, engines = task
+    return play(cell, engines, data)
+
+
+def _order(cells: Sequence[Cell]) -> list[int]:
+    """Return the longest cells first, and of equal ones each policy's in turn: workers then compile different programs.
+
+    A program that one of them has compiled, the others find in JAX's cache.
+    """
+    count: Counter[str] = Counter()
+    turns = []
+    for cell in cells:
+        turns.append(count[cell.policy])
+        count[cell.policy] += 1
+    return sorted(range(len(cells)), key=lambda i: (-cells[i].work, turns[i]))
 
 
 def load_finished(spec: Experiment, out: Path, sources: DataSources) -> Outcome | None:

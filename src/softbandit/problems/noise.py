@@ -9,6 +9,7 @@ Student law has no finite R, because its tails are too heavy.
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from functools import cached_property
 from typing import cast
 
 import numpy as np
@@ -105,7 +106,11 @@ class ResampledNoise(Noise):
         object.__setattr__(self, "residuals", table)
 
     def sub_gaussian(self, scale: float = 0.0) -> float:
-        """Return R = max over columns of sup over theta of sqrt(2 ln E[e^(theta eta)]) / |theta|, to within 1%.
+        return self._sub_gaussian
+
+    @cached_property
+    def _sub_gaussian(self) -> float:
+        """R = max over columns of sup over theta of sqrt(2 ln E[e^(theta eta)]) / |theta|, to within 1%.
 
         eta is a column (one output at one arm) minus its mean. Near theta = 0 the ratio is the
         standard deviation; outliers make it larger elsewhere. It is at most half the range

@@ -7,7 +7,7 @@ the form and the shapes alone, and is kept for the next policy that has them.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
 from functools import partial
@@ -17,11 +17,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from softbandit.backend import DrawCount, Draws, Floats, Form, Words, device_random, draw, join, split
+from softbandit.backend import DrawCount, Draws, Floats, Form, Ints, Words, device_random, draw, join, split
 from softbandit.errors import Description, DeviceError
 from softbandit.policies import Stage, State, StepPolicy
 from softbandit.problems import Problem
-from softbandit.simulation.rounds import Columns, Options, play_round
+from softbandit.simulation.rounds import Chunk, Columns, Options, play_round
 
 UNROLL = 4  # rounds per iteration on an accelerator, where rounds are short: it saves a fifth
 SHARDED = 2**26  # bytes of arrays over the arms from which they are spread over all devices
@@ -46,16 +46,16 @@ class JaxEngine:
             state: State = _repeat(self._put(one), trials)
             return state
 
-    def play(self, state: State, trials: Words, first: int, count: int) -> tuple[State, Any]:
+    def play(self, state: State, trials: Words, chunk: Chunk) -> tuple[State, Any]:
         with _on_device(self._bytes + _bytes(state)):
-            draws = self._draws(trials, first, count)
-            played: tuple[State, Any] = _play(self._form, self._options.keep, self._numbers, state, *draws)
-            return played
+            draws, count = self._draws(trials, chunk), np.int32(chunk.rounds)
+            state, columns = _play(self._form, self._options.keep, self._numbers, state, count, *draws)
+            return state, (columns, chunk.rounds)
 
     def fetch(self, result: Any) -> Columns:
         with _on_device(self._bytes):
-            columns: Columns = jax.device_get(result)
-            return columns
+            columns, count = result
+            return {name: column[:, :count] for name, column in jax.device_get(columns).items()}
 
     def _put(self, parts: Any) -> Any:
         """Send arrays to the device or, if there are several, to all, split along the axis of the arms."""
@@ -72,22 +72,22 @@ class JaxEngine:
 
         return jax.tree.map(put, parts)
 
-    def _draws(self, trials: Words, first: int, count: int) -> list[Draws]:
-        """Return random numbers for the policy and for the problem, which are streams 0 and 1."""
+    def _draws(self, trials: Words, chunk: Chunk) -> list[Draws]:
+        """Return random numbers for the policy and for the problem, which are streams 0 and 1: `chunk.room` rounds."""
         seed, needs = self._options.seed, (self._step.draws(), self._problem.draws())
         if self._options.draws == "host":
-            drawn = [draw(need, seed, trials, first, count, stream) for stream, need in enumerate(needs)]
+            drawn = [_drawn(need, seed, trials, chunk, stream) for stream, need in enumerate(needs)]
         else:
-            drawn = _numbers(_words(needs, count, np.uint64(seed), trials, np.uint64(first)), needs)
+            drawn = _numbers(_words(needs, chunk.room, np.uint64(seed), trials, np.uint64(chunk.first)), needs)
         below_one = 1 - np.finfo(self._dtype).epsneg  # which rounding to single precision must not exceed
         return [Draws(_cast(d.normal, self._dtype), _cast(d.uniform.clip(0, below_one), self._dtype)) for d in drawn]
 
 
 @partial(jax.jit, static_argnums=(0, 1), donate_argnums=3)
 def _play(
-    form: Form, keep: Sequence[str], numbers: Sequence[Floats], state: State, draws: Draws, noise: Draws
+    form: Form, keep: Sequence[str], numbers: Sequence[Floats], state: State, count: Ints, draws: Draws, noise: Draws
 ) -> tuple[State, Any]:
-    """Play one round per row of the draws."""
+    """Play `count` rounds, one per row of the draws. There may be more rows on a CPU, but not on an accelerator."""
     step, problem = join(form, numbers)
     on_accelerator = accelerated()
 
@@ -104,9 +104,33 @@ def _play(
         after = jax.tree.map(lambda new, old: new.astype(old.dtype), after, before)
         return transposed(after), round._replace(arms=round.arms.astype(np.int32)).columns(keep)
 
-    unroll = UNROLL if on_accelerator else 1
-    state, columns = jax.lax.scan(one_round, transposed(state), (draws, noise), unroll=unroll)
-    return transposed(state), {name: jnp.swapaxes(column, 0, 1) for name, column in columns.items()}
+    if on_accelerator:
+        state, columns = jax.lax.scan(one_round, transposed(state), (draws, noise), unroll=UNROLL)
+        return transposed(state), {name: jnp.swapaxes(column, 0, 1) for name, column in columns.items()}
+    return _first_rounds(one_round, state, count, (draws, noise))
+
+
+def _first_rounds(
+    one_round: Callable[..., tuple[State, Any]], state: State, count: Ints, draws: tuple[Draws, Draws]
+) -> tuple[State, Any]:
+    """Play the first `count` rounds of the draws: one program for every count.
+
+    An accelerator would wait for the host in each round of a loop whose length the program does not know.
+    """
+
+    length = len(draws[0].uniform)
+
+    def play(i: Any, state: State) -> tuple[State, Any]:
+        return one_round(state, jax.tree.map(lambda rows: rows[i], draws))
+
+    def write(i: Any, so_far: tuple[State, Any]) -> tuple[State, Any]:
+        state, round = play(i, so_far[0])
+        return state, {name: column.at[:, i].set(round[name]) for name, column in so_far[1].items()}
+
+    _, round = jax.eval_shape(partial(play, 0), state)
+    columns = {name: jnp.zeros((part.shape[0], length, *part.shape[1:]), part.dtype) for name, part in round.items()}
+    played: tuple[State, Any] = jax.lax.fori_loop(0, count, write, (state, columns))
+    return played
 
 
 @partial(jax.jit, static_argnums=1)
@@ -140,7 +164,7 @@ def can_trace(step: StepPolicy, problem: Problem) -> bool:
     draws = [draw(part.draws(), 0, [0], 0, 1, 0) for part in (step, problem)]
     try:
         with _on_device(0):
-            jax.eval_shape(partial(_play, form, ()), numbers, step.init(1), *draws)
+            jax.eval_shape(partial(_play, form, ()), numbers, step.init(1), np.int32(1), *draws)
     except Exception:  # a user's code may raise anything when it is given tracers
         return False
     return True
@@ -195,6 +219,13 @@ def on_one_cpu() -> bool:
 def accelerated() -> bool:
     """Return whether JAX's default device is an accelerator."""
     return bool(jax.default_backend() != "cpu")
+
+
+def _drawn(need: DrawCount, seed: int, trials: Words, chunk: Chunk, stream: int) -> Draws:
+    """Return the chunk's draws, and zeros for the rounds that the program has room for beyond them."""
+    drawn = draw(need, seed, trials, chunk.first, chunk.rounds, stream)
+    beyond = ((0, chunk.room - chunk.rounds), (0, 0), (0, 0))
+    return drawn if chunk.room == chunk.rounds else Draws(np.pad(drawn.normal, beyond), np.pad(drawn.uniform, beyond))
 
 
 def _cast(part: Any, dtype: np.dtype[Any]) -> Any:

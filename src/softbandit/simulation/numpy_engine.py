@@ -4,7 +4,7 @@ import numpy as np
 
 from softbandit.backend import POLICY, PROBLEM, Words, draw
 from softbandit.policies import Stage, State, Steps
-from softbandit.simulation.rounds import AnyProblem, Columns, Options, play_round
+from softbandit.simulation.rounds import AnyProblem, Chunk, Columns, Options, play_round
 
 MALLOC_HINT = 2**22 - 2**10  # numbers: just below 32 MB, the largest size from which glibc adapts
 
@@ -21,10 +21,10 @@ class NumpyEngine:
     def start(self, stage: Stage, trials: int, before: State | None) -> State:
         return stage.start(trials, before)
 
-    def play(self, state: State, trials: Words, first: int, count: int) -> tuple[State, Columns]:
+    def play(self, state: State, trials: Words, chunk: Chunk) -> tuple[State, Columns]:
         seed = self._options.seed
-        draws = draw(self._step.draws(), seed, trials, first, count, POLICY)
-        noise = draw(self._problem.draws(), seed, trials, first, count, PROBLEM)
+        draws = draw(self._step.draws(), seed, trials, chunk.first, chunk.rounds, POLICY)
+        noise = draw(self._problem.draws(), seed, trials, chunk.first, chunk.rounds, PROBLEM)
         rounds = []
         for round_draws, round_noise in zip(draws.rounds(), noise.rounds(), strict=True):
             state, round = play_round(self._step, self._problem, state, round_draws, round_noise)

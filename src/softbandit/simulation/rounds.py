@@ -40,11 +40,20 @@ def play_round(step: Steps, problem: AnyProblem, state: State, draws: Draws, noi
     return after, Round(choice.arm, reward, cost, state.dual, *choice[1:], step.refuted(after))
 
 
+class Chunk(NamedTuple):
+    """Consecutive rounds, for a program that has room for as many or more."""
+
+    first: int
+    rounds: int
+    room: int
+
+
 class Played(NamedTuple):
-    """The events of a chunk of rounds."""
+    """The events of some rounds of some trials."""
 
     rounds: slice
-    blocks: list[Columns]  # of each block of trials
+    blocks: list[Columns]  # of each block of trials; the last may be padded
+    trials: slice
 
 
 @dataclass(frozen=True)
@@ -63,8 +72,8 @@ class Engine(Protocol):
     def start(self, stage: Stage, trials: int, before: State | None) -> State:
         """Return the state at the stage's first round, after the previous stage."""
 
-    def play(self, state: State, trials: Words, first: int, count: int) -> tuple[State, Any]:
-        """Play rounds first, ..., first + count - 1 of the trials: return the state afterwards, and a result."""
+    def play(self, state: State, trials: Words, chunk: Chunk) -> tuple[State, Any]:
+        """Play a chunk of rounds of the trials: return the state afterwards, and a result."""
 
     def fetch(self, result: Any) -> Columns:
         """Return what was kept of the rounds, as NumPy arrays, once it is computed."""

@@ -21,7 +21,7 @@ import numpy as np
 from softbandit.backend import WORDS_PER_BLOCK, Words
 from softbandit.policies import Policy, Stage, StepPolicy, Steps
 from softbandit.simulation.engine_choice import entries, make_engine, runs_on_host
-from softbandit.simulation.rounds import AnyProblem, Engine, Options, Played
+from softbandit.simulation.rounds import AnyProblem, Chunk, Engine, Options, Played
 
 BLOCK_TRIALS, BLOCK_BYTES = 64, 2**22  # at most, so that a core's caches hold them; the first for JAX only
 SPLIT_BYTES = 2**16  # at least: less is not worth a core of its own
@@ -50,24 +50,26 @@ def play_all(
     player, playing, longest = None, None, 0
     waiting: deque[tuple[slice, Engine, list[Any]]] = deque()
     with _one_thread_per_core(engine, len(blocks)) as run:
-        for stage, first, count in _chunks(policy, problem, sum(map(len, blocks)), rounds, engine, options.draws):
-            if first == stage.first:
-                length = int(min(stage.last, rounds)) - first
+        for stage, chunk in _chunks(policy, problem, sum(map(len, blocks)), rounds, engine, options.draws):
+            if chunk.first == stage.first:
+                length = int(min(stage.last, rounds)) - chunk.first
                 if player is None or stage.policy is not playing or length > longest:
                     player = make_engine(engine, stage.policy, problem, length, options)
                     playing, longest = stage.policy, length
                 states = [player.start(stage, len(block), state) for block, state in zip(blocks, states, strict=True)]
             assert player is not None
-            results = run(partial(player.play, first=first, count=count), states, blocks)
+            results = run(partial(player.play, chunk=chunk), states, blocks)
             states = [state for state, _ in results]
-            waiting.append((slice(first, first + count), player, [result for _, result in results]))
+            played = slice(chunk.first, chunk.first + chunk.rounds)
+            waiting.append((played, player, [result for _, result in results]))
             if engine == "numpy" or len(waiting) > 1:
                 yield _fetch(*waiting.popleft())
-        yield from (_fetch(*chunk) for chunk in waiting)
+        yield from (_fetch(*results) for results in waiting)
 
 
 def _fetch(rounds: slice, engine: Engine, results: list[Any]) -> Played:
-    return Played(rounds, [engine.fetch(result) for result in results])
+    blocks = [engine.fetch(result) for result in results]
+    return Played(rounds, blocks, slice(0, sum(len(columns["arms"]) for columns in blocks)))
 
 
 def blocks_of_trials(engine: str, step: Steps, numbers: Sequence[int]) -> list[Words]:
@@ -96,27 +98,30 @@ def _trial_bytes(step: Steps) -> int:
 
 def _chunks(
     policy: Policy, problem: AnyProblem, trials: int, rounds: int, engine: str, draws: str
-) -> Iterator[tuple[Stage, int, int]]:
-    """Iterate over (stage in force, first round, number of rounds) of chunks within one stage each."""
+) -> Iterator[tuple[Stage, Chunk]]:
+    """Iterate over the stage in force and a chunk of its rounds."""
     first = 0
     while first < rounds:
         stage = policy.stage(first)
         last = int(min(rounds, stage.last))
-        length = _chunk_length(stage.policy, problem, trials, last - first, engine, draws)
+        length = _chunk_length(stage.policy, problem, trials, engine, draws)
+        on_host = runs_on_host(engine)
+        if not on_host:  # a program is compiled for each length: prefer one that divides the rounds
+            most = min(length, last - first)
+            length = next((size for size in range(most, most // 2, -1) if (last - first) % size == 0), most)
         for start in range(first, last, length):
-            yield stage, start, min(length, last - start)
+            count = min(length, last - start)
+            yield stage, Chunk(start, count, room=length if on_host else count)
         first = last
 
 
-def _chunk_length(step: Steps, problem: AnyProblem, trials: int, rounds: int, engine: str, draws: str) -> int:
-    """Return a number of rounds that fits in memory, and divides them all if one nearly as large does."""
+def _chunk_length(step: Steps, problem: AnyProblem, trials: int, engine: str, draws: str) -> int:
+    """Return a number of rounds that fits in memory."""
     limits = CPU if runs_on_host(engine) else ACCELERATOR
     words_per_round = 1 + WORDS_PER_BLOCK * (step.draws().blocks + problem.draws().blocks)  # one for the columns
     by_words = (limits if draws == "device" else CPU).words // (trials * words_per_round)
     by_entries = FEW if not step.batched else limits.entries // (trials * entries(step))
-    most = max(1, min(by_words, max(FEW, by_entries), limits.rounds, rounds))
-    # A program is compiled for each length.
-    return next((length for length in range(most, most // 2, -1) if rounds % length == 0), most)
+    return max(1, min(by_words, max(FEW, by_entries), limits.rounds))
 
 
 @contextmanager

@@ -9,8 +9,9 @@ from softbandit.baselines.safe_seed import Seeded
 from softbandit.errors import ArgumentError, Description, SafeSeedError
 from softbandit.policies import Policy
 from softbandit.problems import Problem, SpaceProblem
+from softbandit.simulation import trials_in_processes
 from softbandit.simulation.engine_choice import check_options, choose_engine
-from softbandit.simulation.rounds import COLUMNS, AnyProblem, Options
+from softbandit.simulation.rounds import COLUMNS, AnyProblem, Options, Played
 from softbandit.simulation.schedule import blocks_of_trials, play_all
 from softbandit.simulation.trace import Record, Trace
 
@@ -29,6 +30,9 @@ def simulate(
     precision: str = "float64",
 ) -> Trace:
     """Run independent trials of a policy on a problem.
+
+    Trials of a policy that searches a space or learns as it goes (Autopilot) run in processes, one per core, if joblib
+    is installed and there is enough to do. The trace is the same for any number of them.
 
     Parameters
     ----------
@@ -73,13 +77,24 @@ def simulate(
     check_fit(policy, problem, engine)
     engine = choose_engine(engine, step, problem, len(numbers), T)
     record = Record(len(numbers), T, options.keep, policy, problem)
-    blocks = blocks_of_trials(engine, step, numbers)
-    for played in play_all(engine, policy, problem, blocks, T, options):
+    if trials_in_processes.pay(policy, problem, len(numbers), T):
+        parts = trials_in_processes.play_trials(policy, problem, numbers, T, options)
+    else:
+        parts = play_all(engine, policy, problem, blocks_of_trials(engine, step, numbers), T, options)
+    done = 0  # rounds, over all trials
+    for played in parts:
         record.write(played)
+        before, done = done // len(numbers), done + _size(played, len(numbers))
         if progress is not None:
-            progress(played.rounds.stop - played.rounds.start)
+            progress(done // len(numbers) - before)
     record.warn(policy, numbers)
     return record.trace(numbers, options.seed, options.draws)
+
+
+def _size(played: Played, trials: int) -> int:
+    """Return the number of rounds over all trials, without the copies that pad a block."""
+    rounds = len(range(played.rounds.start, played.rounds.stop))
+    return rounds * len(range(played.trials.start, min(played.trials.stop, trials)))
 
 
 def trial_numbers(trials: int | Sequence[int]) -> Sequence[int]:

@@ -52,8 +52,8 @@ class Record:
         self._refuted = np.zeros(trials, dtype=bool)
 
     def write(self, played: Played) -> None:
-        """Write what happened in a chunk of rounds; copies that pad the last block of trials are left out."""
-        first = 0
+        """Write what happened in some rounds; copies that pad the last block of trials are left out."""
+        first = played.trials.start
         for columns in played.blocks:
             trials = slice(first, first + len(columns["arms"]))
             arms = self._arms[trials, played.rounds]

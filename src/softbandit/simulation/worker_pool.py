@@ -8,6 +8,7 @@ import socket
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextvars import ContextVar
 from importlib import import_module
 from typing import Any, TypeVar
 
@@ -19,6 +20,7 @@ Result = TypeVar("Result")
 
 RETRIES = 3  # of lost tasks
 WAIT = 10  # seconds for a cluster to answer
+_inside_task = ContextVar("inside_task", default=False)
 LOST = {"TerminatedWorkerError", "BrokenProcessPool"}  # joblib
 LOST |= {"KilledWorker", "CommClosedError"}  # Dask
 LOST |= {"RayActorError", "WorkerCrashedError", "NodeDiedError", "OutOfMemoryError"}  # Ray
@@ -35,7 +37,7 @@ def run_all(
     """
     connect = connection(backend)
     if backend == "local" and (jobs == 1 or len(tasks) < 2):
-        yield from ((index, function(task)) for index, task in enumerate(tasks))
+        yield from (_numbered(function, index, task) for index, task in enumerate(tasks))
         return
     waiting = dict(enumerate(tasks))
     for attempt in range(1 + RETRIES):
@@ -73,7 +75,16 @@ def _submit(function: Callable[[Any], Any], tasks: Sequence[tuple[int, Any]], jo
 
 
 def _numbered(function: Callable[[Any], Any], index: int, task: Any) -> tuple[int, Any]:
-    return index, function(task)
+    before = _inside_task.set(True)
+    try:
+        return index, function(task)
+    finally:
+        _inside_task.reset(before)
+
+
+def inside_task() -> bool:
+    """Return whether this is called by a task of `run_all`, which must not start processes of its own."""
+    return _inside_task.get()
 
 
 def _is_loss(error: BaseException) -> bool:

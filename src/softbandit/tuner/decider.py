@@ -110,6 +110,12 @@ class Decider:
         prices = {f"price of {limit}": price for limit, price in self._prices(forecast).items()}
         return Proposal(self.description.space.values(x), kind, expected | prices)
 
+    def prepare(self) -> None:
+        """Do the slow part of the next decision, which does not depend on its number or context."""
+        beliefs = self.memory.beliefs
+        if beliefs is not None:
+            self._forecaster.prepare(beliefs)
+
     def fall_back(self, ask: int, context: Values | None = None) -> Proposal:
         """Return the configuration of an ask that tries nothing: the baseline, or else the best one so far."""
         values = self.description.baseline

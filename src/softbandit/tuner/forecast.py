@@ -69,6 +69,11 @@ class Forecaster:
             self._every = self.evidence.description, self.evidence.description.space.every()
         return self._every[1]
 
+    def prepare(self, beliefs: Beliefs) -> None:
+        """Compute what forecasts of all rounds have in common."""
+        if has_fixed_candidates(self.evidence.description):
+            self._posteriors_at(beliefs, self.every)
+
     def forecast(self, beliefs: Beliefs, context: Values | None, rng: np.random.Generator) -> Forecast:
         """Return the forecast of a round."""
         if candidates.looks_at_all(self.evidence.description):

@@ -55,7 +55,7 @@ class Replay:
 
     def learn(self) -> None:
         """Learn what the next decision needs."""
-        _ = self.decider.memory.beliefs
+        self.decider.prepare()
 
     # -- Snapshots. --
 
