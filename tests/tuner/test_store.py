@@ -65,19 +65,28 @@ def test_reports_wait_while_the_network_is_cut(network):
     assert results == [stressed.Outcome(40, 0, 0)]
 
 
-@pytest.mark.parametrize("word", [b"COMMIT", b"INSERT", b"BEGIN"])
-def test_what_was_committed_without_an_answer_is_not_written_twice(network, word):
+@pytest.mark.parametrize("words", [[b"INSERT", b"COMMIT"], [b"INSERT"], [b"BEGIN"]])
+def test_what_was_committed_without_an_answer_is_not_written_twice(network, words):
     tuner = stressed.new_tuner(network.url)
-    suggestion = tuner.ask()
-    tuner.tell(suggestion, rows=1, latency=1)
-    network.lose_answer_to(word)
-    assert tuner.ask().id == 2
-    network.lose_answer_to(word)
-    tuner.tell(2, rows=1, latency=1)
-    network.lose_answer_to(word)
+    network.lose_answer_to(*words)
+    assert tuner.ask().id == 1
+    network.lose_answer_to(*words)
     tuner.observe({"a": 1, "b": 2, "c": 3}, {"rows": 1, "latency": 1})
+    network.lose_answer_to(*words)
+    tuner.fail(1, "timeout")
+    network.lose_answer_to(*words)
+    tuner.pause()
     kinds = [event.kind for event in tuner._session.events()]
-    assert kinds == ["created", "asked", "told", "asked", "told", "observed"]
+    assert kinds == ["created", "asked", "observed", "failed", "paused"]
+
+
+def test_a_report_that_arrived_without_an_answer_is_written_once(network):
+    tuner = stressed.new_tuner(network.url)
+    suggestions = [tuner.ask(), tuner.ask()]
+    tuner.tell(suggestions[0], rows=1, latency=1)  # after which a report is one statement
+    network.lose_answer_to(b"INSERT")
+    tuner.tell(suggestions[1], rows=2, latency=2)
+    assert [event.kind for event in tuner._session.events()] == ["created", "asked", "asked", "told", "told"]
 
 
 def test_a_database_that_stays_away_is_an_error_after_a_while(network, monkeypatch):
@@ -267,10 +276,22 @@ def test_a_process_starts_from_the_snapshot(file_store, monkeypatch):
 def test_a_forked_process_uses_no_connection_of_its_parent(store):
     tuner = stressed.new_tuner(store)
     first = tuner.ask()
-    status, numbers = stressed.Child(lambda report: report(tuner.ask().id)).end()
-    assert (status, numbers) == (0, [2])
+    inherited = connection_of(tuner)
+
+    def in_child(report):
+        report(tuner.ask().id)
+        report(int(connection_of(tuner) is inherited))
+
+    assert stressed.Child(in_child).end() == (0, [2, 0])
+    assert connection_of(tuner) is inherited
     tuner.tell(first, rows=1, latency=1)
     assert [row.status for row in tuner.history()] == ["told", "asked"]
+
+
+def connection_of(tuner):
+    """Return the driver's connection that a tuner uses now."""
+    with tuner._session.store._engine.connect() as connection:
+        return connection.connection.driver_connection
 
 
 def test_a_store_given_as_url_or_path_is_the_same(file_store):
