@@ -13,7 +13,8 @@ import softbandit as sb
 from softbandit.tuner.storage import retries, tables
 from softbandit.tuner.storage.store import Store
 
-pytestmark = pytest.mark.extra
+# Other tests may have imported JAX, which warns at a fork; forked processes do not use it here.
+pytestmark = [pytest.mark.extra, pytest.mark.filterwarnings(r"ignore:os.fork\(\) was called:RuntimeWarning")]
 
 # -- Kills and races. --
 
