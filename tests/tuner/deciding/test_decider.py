@@ -389,6 +389,20 @@ def test_a_recommendation_is_shown_in_the_users_units():
     assert all(len(line) <= 79 for line in lines)
 
 
+def test_a_mixture_is_shown_if_it_is_better_than_one_configuration():
+    given = description(space={"x": sb.Ordinal([0, 1])}, limits=(Mean("cost", at_most=6),))
+    events = Events(given)
+    for id in range(1, 41):
+        proposal = events.decider.decide(id)
+        events.happen("asked", id, proposal.values, None, proposal.kind)
+        noise = 0.1 * events.rng.standard_normal()
+        events.happen("told", id, {"gain": 10.0 * proposal.values["x"] + noise, "cost": 10.0 * proposal.values["x"]})
+    found = events.decider.recommend()  # 0 costs 0 and 1 costs 10: 1 in 60% of the rounds meets the limit
+    assert found.values == {"x": 0}
+    assert found.alternating.shares == pytest.approx((0.4, 0.6), abs=0.03)
+    assert "of the rounds x=1" in str(found)
+
+
 def test_the_gain_over_the_baseline_is_positive_if_a_metric_is_improved():
     events = Events(description(baseline={"x": 2, "y": 2}, limits=()))
     events.play(30)

@@ -37,6 +37,12 @@ def test_a_window_is_part_of_the_limit():
     assert sb.Mean("ms", at_most=12).window is None
 
 
+def test_the_end_of_an_interval_of_a_share_or_an_excess_is_a_share_or_an_excess():
+    share = sb.Share("ms", above=50, at_most=0.01)
+    assert [share.measure(cost) for cost in (-0.5, 0.02, 5.0)] == pytest.approx([0.0, 0.03, 1.0])
+    assert [sb.Excess("ms", above=50, at_most=1).measure(cost) for cost in (-3.0, 4.0)] == [0.0, 5.0]
+
+
 def test_numbers_are_shown_in_the_units_of_the_limit():
     assert sb.Share("ms", above=50, at_most=0.01).show(0.00123456) == "0.12%"
     assert sb.Share("ms", above=50, at_most=0.01).show(-1e-9) == "0%"

@@ -71,20 +71,23 @@ class Recommendation:
     def feasible(self) -> float:
         return self.single.feasible
 
+    @property
+    def alternating(self) -> Choice | None:
+        """The cautious mixture, if it is better than one configuration."""
+        gain = self.description.sign * (self.cautious.metric.value - self.metric.value)
+        return self.cautious if len(self.cautious.shares) > 1 and gain > 0 else None
+
     def __str__(self) -> str:
         return "\n".join(self._lines())
 
     def _lines(self) -> Iterator[str]:
         yield from wrapped(assignments(self.values))
         yield from self._expected(self.single)
-        if (
-            len(self.cautious.shares) > 1
-            and self.description.sign * (self.cautious.metric.value - self.metric.value) > 0
-        ):
+        if self.alternating is not None:
             yield from wrapped("better, if values may alternate from round to round:")
-            for share, values in zip(self.cautious.shares, self.cautious.configurations, strict=True):
+            for share, values in zip(self.alternating.shares, self.alternating.configurations, strict=True):
                 yield from wrapped(f"  {share:.0%} of the rounds {assignments(values)}")
-            yield from self._expected(self.cautious)
+            yield from self._expected(self.alternating)
 
     def _expected(self, choice: Choice) -> Iterator[str]:
         yield from wrapped(f"  {self.description.metric} {choice.metric.show(short)}")

@@ -40,7 +40,8 @@ def recommended(decider: Decider, context: Values | None) -> Recommended:
     best, gain = decider.recommend(context), decider.gain_over_baseline(context)
     limits = [Interval(*estimate) for estimate in best.limits]
     over_baseline = None if gain is None else Interval(*gain)
-    return Recommended(best.values, context, Interval(*best.metric), over_baseline, limits, best.feasible)
+    alternating = None if best.alternating is None else Interval(*best.alternating.metric)
+    return Recommended(best.values, context, Interval(*best.metric), over_baseline, limits, best.feasible, alternating)
 
 
 def last_failure(rounds: Sequence[Round]) -> list[str]:

@@ -66,6 +66,7 @@ class Recommended:
     gain: Interval | None  # over the baseline; None without one
     limits: Sequence[Interval]  # of what each limit is on
     feasible: float  # the probability that all limits are met
+    alternating: Interval | None = None  # the metric of values that alternate, if that is better
 
 
 @dataclass(frozen=True)
@@ -123,6 +124,9 @@ class Status:
             yield from wrapped(f"  {status.limit.name} {interval.show(status.limit.show)}")
         if self.limits:
             yield f"  all limits met with probability {best.feasible:.2g}"
+        if best.alternating is not None:
+            shown = best.alternating.show(short)
+            yield from wrapped(f"  {self.metric} {shown} if values may alternate: print(tuner.recommend())")
 
     def _means(self) -> Iterator[tuple[str, Interval | None]]:
         yield f"mean {self.metric}", self.reward

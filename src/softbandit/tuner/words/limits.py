@@ -168,6 +168,9 @@ class Share(Limit):
         violated = value > self.above if self.above is not None else value < _given(self.below)
         return float(violated) - self.at_most
 
+    def measure(self, mean_cost: float) -> float:
+        return min(max(super().measure(mean_cost), 0.0), 1.0)  # an end of an interval may be beyond
+
     def show(self, measured: float) -> str:
         return f"{round(100 * min(max(measured, 0.0), 1.0), 2):g}%"
 
@@ -202,6 +205,9 @@ class Excess(Limit):
 
     def cost(self, value: float) -> float:
         return max(value - self.above, 0.0) - self.at_most
+
+    def measure(self, mean_cost: float) -> float:
+        return max(super().measure(mean_cost), 0.0)  # an end of an interval may be below
 
     def show(self, measured: float) -> str:
         return short(max(measured, 0.0))
