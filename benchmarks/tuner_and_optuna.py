@@ -71,12 +71,15 @@ def with_tuner(run_storm, seed):
 def with_optuna(run_storm, seed, trials=ROUNDS):
     import optuna
 
+    def values(trial):
+        return {
+            "max_spout": 10 ** trial.suggest_int("log_max_spout", 0, 6),
+            "splitters": trial.suggest_int("splitters", 1, 6),
+            "counters": trial.suggest_int("counters", 1, 18),
+        }
+
     def objective(trial):
-        metrics = run_storm(
-            max_spout=trial.suggest_categorical("max_spout", [1, 10, 100, 1000, 10_000, 100_000, 1_000_000]),
-            splitters=trial.suggest_int("splitters", 1, 6),
-            counters=trial.suggest_int("counters", 1, 18),
-        )
+        metrics = run_storm(**values(trial))
         trial.set_constraint("latency", metrics["latency_ms"] - LIMIT)
         return metrics["throughput"]
 
@@ -88,7 +91,7 @@ def with_optuna(run_storm, seed, trials=ROUNDS):
         sampler=optuna.samplers.TPESampler(seed=seed),
     )
     study.optimize(objective, n_trials=trials)
-    return study.best_params
+    return values(optuna.trial.FixedTrial(study.best_params))
 
 
 def with_optuna_then_best(run_storm, seed):

@@ -11,9 +11,9 @@ import numpy as np
 from decision_measures import measures, truth
 
 import softbandit as sb
-from softbandit.tuner.decider import Decider
-from softbandit.tuner.description import Description
-from softbandit.tuner.limits import Mean
+from softbandit.tuner.deciding.decider import Decider
+from softbandit.tuner.words.description import Description
+from softbandit.tuner.words.limits import Mean
 
 SYSTEMS = {"SS-C": False, "SS-D": False, "SS-E": False, "SS-C-log": True, "SS-D-log": True, "SS-E-log": True}
 IN_FLIGHT = (1, 8, 32)

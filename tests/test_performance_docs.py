@@ -36,6 +36,14 @@ def test_the_page_about_optuna_matches_its_results_and_programs():
     assert tuner_and_optuna.page(text) == text, "run: python benchmarks/tuner_and_optuna.py"
 
 
+def test_the_program_with_a_tuner_runs_and_recommends_a_configuration(monkeypatch):
+    monkeypatch.setattr(tuner_and_optuna, "ROUNDS", 6)
+    row = tuner_and_optuna.result("Tuner", seed=0)
+    configurations = tuner_and_optuna.Storm(0).true.values()
+    assert (row["kept_throughput"], row["kept_latency_ms"]) in configurations
+    assert min(latency for _, latency in configurations) <= row["latency_ms"] <= tuner_and_optuna.GIVEN_UP
+
+
 def test_a_number_edited_by_hand_is_restored():
     part = re.search(r"<!-- grid -->\n(.*?)<!-- /grid -->", PAGE.read_text(), flags=re.DOTALL)[1]
     figure = re.findall(r"\| (\d{2,3}(?:,\d{3})+) \|", part)[0]

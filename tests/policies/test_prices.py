@@ -184,16 +184,15 @@ def test_values_that_differ_by_rounding_alone_have_finite_prices(m):
 
 @pytest.mark.parametrize("correlation", [0.0, 0.9])
 def test_prices_over_many_arms_equal_the_linear_program_over_all_of_them(correlation):
-    """Arms that are worse than another one in every output are left out, which changes no price."""
     rng = np.random.default_rng(1)
-    shared, single = rng.standard_normal(600), rng.standard_normal((3, 600))
+    shared, single = rng.standard_normal(1000), rng.standard_normal((3, 1000))
     f, *g = correlation * shared + np.sqrt(1 - correlation**2) * single
     costs = np.array(g) + 0.3
     prices = limit_prices(f, costs)
     bounds = [(None, None), (0, None), (0, None)]
-    program = linprog([1, 0, 0], A_ub=np.c_[-np.ones(600), -costs.T], b_ub=-f, bounds=bounds)
+    program = linprog([1, 0, 0], A_ub=np.c_[-np.ones(1000), -costs.T], b_ub=-f, bounds=bounds)
     assert prices.feasible
-    np.testing.assert_allclose(prices.phi, program.x[1:], atol=1e-9)
+    np.testing.assert_allclose(prices.phi, program.x[1:], atol=1e-7)  # best_mixture is exact up to 1e-8
     violation = limit_prices(f, costs + 9).violation / np.ptp(costs, axis=1)
     assert violation.max() == pytest.approx(_least_violation(costs + 9), rel=1e-6)
 

@@ -9,7 +9,7 @@ class Network:
     """Forwards connections to a port, until it is cut."""
 
     def __init__(self, port):
-        self.target, self._is_open, self._losing = port, True, None
+        self.target, self._is_open, self._losing = port, True, []
         self._sockets = []
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.port = self._listener.getsockname()[1]
@@ -26,9 +26,9 @@ class Network:
     def mend(self):
         self._is_open = True
 
-    def lose_answer_to(self, word):
-        """Break the next connection over which a client sends that word: it arrives, but the answer does not."""
-        self._losing = word
+    def lose_answer_to(self, *words):
+        """Break the connection over which a client sends those words in turn: the last arrives, its answer does not."""
+        self._losing = list(words)
 
     def _start(self, task, *arguments):
         self._threads.append(threading.Thread(target=task, args=arguments, daemon=True))
@@ -55,9 +55,10 @@ class Network:
     def _forward(self, client, server, is_lost):
         with contextlib.suppress(OSError):
             while data := client.recv(65536):
-                if self._losing is not None and self._losing in data:
-                    self._losing = None
-                    is_lost.set()
+                while self._losing and self._losing[0] in data:
+                    self._losing.pop(0)
+                    if not self._losing:
+                        is_lost.set()
                 server.sendall(data)
         _break(server)
         client.close()

@@ -142,7 +142,7 @@ class Race(NamedTuple):
 
 def race(store, processes, rounds):
     """Let processes create one tuner at once, ask and tell, and compare what they know in the end."""
-    start = time.time() + 1
+    start = time.time() + 0.05 * processes  # when all have been forked
     ended = os.pipe()
     children = [Child(_play, store, rounds, start, ended) for _ in range(processes)]
     for child in children:

@@ -6,6 +6,7 @@ import sys
 import numpy as np
 import pytest
 from softbandit_tests.shared_agents import run_in_threads
+from softbandit_tests.stressed_tuners import fingerprint
 
 import softbandit as sb
 from softbandit.errors import install_command
@@ -340,12 +341,18 @@ def test_threads_share_a_tuner(make):
 
 
 def test_an_interrupted_call_leaves_nothing_half_known(make, monkeypatch):
-    tuner = make()
-    tuner.ask()
-    monkeypatch.setattr(tuner._session._replay, "learn", lambda: (_ for _ in ()).throw(KeyboardInterrupt))
+    tuner, other = make(), make()
+    for i in range(12):
+        other.tell(other.ask(), rows=i)
+
+    def interrupted(event):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(tuner._session._replay, "_follow", interrupted)
     with pytest.raises(KeyboardInterrupt):
         tuner.ask()
-    assert tuner.ask().id == 2
+    assert fingerprint(tuner) == fingerprint(other)
+    assert tuner.ask().id == 13
 
 
 def test_without_sqlalchemy_an_error_says_how_to_install_it():

@@ -13,7 +13,9 @@ import typer
 from softbandit.cli.shared import messages
 from softbandit.domains import Values
 from softbandit.errors import ArgumentError, Description
-from softbandit.tuner import DEFAULT_STORE, Tuner, from_text, history_table
+from softbandit.tuner import DEFAULT_STORE, Tuner
+from softbandit.tuner.reporting import history_table
+from softbandit.tuner.words import from_text
 
 tune = typer.Typer(no_args_is_help=True, add_completion=False)
 

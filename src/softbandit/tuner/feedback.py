@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING, Any
 
 from softbandit import errors, validation
 from softbandit.errors import DecisionError, FeedbackError
-from softbandit.tuner.description import Description
 from softbandit.tuner.events import Draft, Event
+from softbandit.tuner.words.description import Description
 
 if TYPE_CHECKING:
-    from softbandit.tuner.log import Log
+    from softbandit.tuner.storage.log import Log
 
 OPEN = ("asked", "expired")  # feedback may be late
 LONGEST_REASON = 500

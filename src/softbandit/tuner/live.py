@@ -9,23 +9,23 @@ from softbandit.atomic_write import real_path, replacing
 from softbandit.backend.display import html_text
 from softbandit.drawing import figure_path
 from softbandit.errors import ArgumentError, DecisionError
-from softbandit.tuner.assessment import status_of
-from softbandit.tuner.description import Description
+from softbandit.tuner.deciding.recommendation import Recommendation
 from softbandit.tuner.events import Draft
-from softbandit.tuner.history_table import frame
 from softbandit.tuner.live_round import LiveRound
 from softbandit.tuner.log_file import read_log, write_log
 from softbandit.tuner.observations import observation, rows_in
-from softbandit.tuner.plots import draw_tuner
-from softbandit.tuner.recommendation import Recommendation
+from softbandit.tuner.reporting.assessment import status_of
+from softbandit.tuner.reporting.history_table import frame
+from softbandit.tuner.reporting.plots import draw_tuner
+from softbandit.tuner.reporting.status import Status
 from softbandit.tuner.rounds import Round
 from softbandit.tuner.session import Session
-from softbandit.tuner.status import Status
 from softbandit.tuner.suggestion import Suggestion
-from softbandit.tuner.values import checked_context
+from softbandit.tuner.words.description import Description
+from softbandit.tuner.words.values import checked_context
 
 if TYPE_CHECKING:
-    from softbandit.tuner.store import Store
+    from softbandit.tuner.storage.store import Store
 
 LONGEST_NAME = 200
 DEFAULT_STORE = "softbandit.db"
@@ -263,7 +263,7 @@ def _changed(description: Description, changes: Mapping[str, Any]) -> Draft:
 
 
 def _opened(store: Any, new: bool) -> "Store":
-    from softbandit.tuner.store import Store  # SQLAlchemy takes 0.3 s to import
+    from softbandit.tuner.storage.store import Store  # SQLAlchemy takes 0.3 s to import
 
     return Store(store, new)
 

@@ -5,9 +5,9 @@ from typing import Any, NamedTuple
 
 from softbandit.domains import Space
 from softbandit.errors import ArgumentError, SoftbanditError
-from softbandit.tuner.description import Description
 from softbandit.tuner.events import Draft
-from softbandit.tuner.values import checked_context, checked_values
+from softbandit.tuner.words.description import Description
+from softbandit.tuner.words.values import checked_context, checked_values
 
 EXPECTED = "values and metrics, or rows that hold both by name"
 REMEDY = 'For example observe({"clients": 4}, {"latency_ms": 11.3}), or a list of dicts.'

@@ -7,11 +7,11 @@ nothing but the time that it takes.
 from collections.abc import Callable, Iterable
 
 from softbandit.domains import Values
-from softbandit.tuner.decider import Decider, Proposal
-from softbandit.tuner.description import Description
+from softbandit.tuner.deciding.decider import Decider, Proposal
 from softbandit.tuner.events import Event
 from softbandit.tuner.rounds import Rounds
-from softbandit.tuner.snapshots import Arrays
+from softbandit.tuner.storage.snapshots import Arrays
+from softbandit.tuner.words.description import Description
 
 Snapshots = Callable[[], Iterable[tuple[int, Arrays]]]
 
@@ -55,7 +55,7 @@ class Replay:
 
     def learn(self) -> None:
         """Learn what the next decision needs."""
-        _ = self.decider.memory.beliefs
+        self.decider.prepare()
 
     # -- Snapshots. --
 

@@ -7,9 +7,9 @@ from typing import Any
 
 from softbandit import errors
 from softbandit.domains import Values
-from softbandit.tuner.description import Description
 from softbandit.tuner.events import DESCRIBES, Event
-from softbandit.tuner.values import from_json
+from softbandit.tuner.words.description import Description
+from softbandit.tuner.words.values import from_json
 
 Metrics = dict[str, float]
 

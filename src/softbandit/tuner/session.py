@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 from softbandit.domains import Values
 from softbandit.errors import FeedbackError, SoftbanditError, StoreError
 from softbandit.tuner import feedback
-from softbandit.tuner.description import Description
 from softbandit.tuner.events import Draft, Event
 from softbandit.tuner.replay import Replay
-from softbandit.tuner.snapshots import snapshot, usable
-from softbandit.tuner.values import checked_context
+from softbandit.tuner.storage.snapshots import snapshot, usable
+from softbandit.tuner.words.description import Description
+from softbandit.tuner.words.values import checked_context
 
 if TYPE_CHECKING:
-    from softbandit.tuner.log import Log
-    from softbandit.tuner.store import Store
+    from softbandit.tuner.storage.log import Log
+    from softbandit.tuner.storage.store import Store
 
 SNAPSHOT_EVERY = 100  # events
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from softbandit.domains import Values
 from softbandit.tuner.events import Event
-from softbandit.tuner.values import from_json
+from softbandit.tuner.words.values import from_json
 
 
 @dataclass(frozen=True)

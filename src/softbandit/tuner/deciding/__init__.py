@@ -1,0 +1,1 @@
+"""What a tuner has learned from its log, and what it suggests."""

@@ -1,0 +1,39 @@
+"""Remarks that the user of a tuner should read."""
+
+from collections.abc import Iterator
+
+from softbandit.policies.outlook import SURE, optimistic
+from softbandit.policies.prices import limit_prices
+from softbandit.tuner.deciding.evidence import Evidence
+from softbandit.tuner.deciding.forecast import Forecast
+
+RECENT = 20  # rounds of which too many failed
+TOO_MANY = 0.25
+
+
+def failures(evidence: Evidence) -> Iterator[str]:
+    """Yield a remark if many of the last rounds failed."""
+    recent = [row for row in evidence.rows[-RECENT:] if row.counts]
+    failed = sum(row.metrics is None for row in recent)
+    if failed > TOO_MANY * RECENT:
+        yield f"{failed} of the last {len(recent)} rounds failed. Each is learned from as the worst seen so far."
+
+
+def shifts(evidence: Evidence, noticed: list[int]) -> Iterator[str]:
+    """Yield a remark on the last shift that was noticed."""
+    if noticed:
+        count = len(evidence) - noticed[-1]
+        times = f" It is shift {len(noticed)}." if len(noticed) > 1 else ""
+        yield f"What is measured has shifted. All but the last {count} measurements are forgotten.{times}"
+
+
+def infeasible(evidence: Evidence, forecast: Forecast) -> Iterator[str]:
+    """Yield a remark if no mixture of configurations meets the limits, even by optimistic estimates."""
+    posterior, limits = forecast.posterior, evidence.description.limits
+    if limit_prices(*optimistic(posterior.models, posterior.moments, SURE)).feasible:
+        return
+    violation = limit_prices(*optimistic(posterior.models, posterior.moments, 0.0)).violation
+    least = [
+        f"{limit.name} {limit.show(limit.measure(v))}" for limit, v in zip(limits, violation, strict=True) if v > 0
+    ]
+    yield f"The limits cannot all be met. The least violation is about {', '.join(least)}, and is aimed at."

@@ -1,0 +1,1 @@
+"""Where a tuner stands: status in words, figures, tables."""

@@ -1,0 +1,1 @@
+"""What is tuned, in the user's words and units: parameters, metric, limits."""
