@@ -21,7 +21,7 @@ BLOCKS = re.findall(r"^```(\w*)\n(.*?)^```", (ROOT / "README.md").read_text(), f
 EXAMPLE = next(block for language, block in BLOCKS if language == "python")
 OUTPUT = next(block for language, block in BLOCKS if not language)
 OUTSIDE = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}  # what is installed, not src
-RIGHT = """
+RIGHT = """# pyright: strict
 import softbandit as sb
 
 agent = sb.Agent(sb.Autopilot([[0.0], [0.5], [1.0]], horizon=100), seed=0)
