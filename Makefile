@@ -6,7 +6,7 @@ BIN := .venv/bin
 # Threads of the linear algebra library slow down the many small matrices of the tests.
 check test faults: export OPENBLAS_NUM_THREADS = 1
 
-.PHONY: reproduce demo check test faults bench clean
+.PHONY: reproduce demo check test faults bench docs clean
 
 # The paper's experiments, figures and claims: out/reproduce/index.html. OPTIONS=--quick for a short run.
 reproduce: .venv/reproduce.stamp
@@ -44,6 +44,11 @@ bench: .venv/test.stamp
 	$(BIN)/python benchmarks/bandwidth.py --arms 100 10000 1000000 --trials 1 50 --out out/bandwidth.csv
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/continuous.py timing budget longer
 
+# The documentation site: out/site/index.html. A broken link or a public name that cannot be shown is an error.
+docs: .venv/docs.stamp
+	$(BIN)/python docs/gather_pages.py
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
 clean:
 	rm -rf .venv out
 
@@ -60,6 +65,10 @@ clean:
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[cli,plot,data,jax]'
 	@touch $@ .venv/demo.stamp
 
+.venv/docs.stamp: pyproject.toml | .venv/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
+	@touch $@
+
 .venv/test.stamp: pyproject.toml | .venv/bin/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
-	@touch $@ .venv/demo.stamp .venv/reproduce.stamp
+	@touch $@ .venv/demo.stamp .venv/reproduce.stamp .venv/docs.stamp
