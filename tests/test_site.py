@@ -1,0 +1,79 @@
+"""The documentation site: every public name is in the reference, every link leads somewhere, every notebook runs."""
+
+import inspect
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import softbandit as sb
+
+ROOT = Path(__file__).parent.parent
+REFERENCE = sorted((ROOT / "docs" / "reference").glob("*.md"))
+NOTEBOOKS = sorted((ROOT / "docs" / "notebooks").glob("*.ipynb"))
+
+
+def public_names():
+    """Return softbandit's public names, and those of its public modules in place of the modules."""
+    for name in sb.__all__:
+        inner = getattr(getattr(sb, name), "__all__", None)
+        if inner is not None:
+            yield from (f"softbandit.{name}.{part}" for part in inner)
+        elif not inspect.ismodule(getattr(sb, name)) and not name.startswith("_"):
+            yield f"softbandit.{name}"
+
+
+def test_every_public_name_has_an_entry_in_the_reference():
+    entries = [name for page in REFERENCE for name in re.findall(r"^::: (\S+)$", page.read_text(), flags=re.MULTILINE)]
+    assert len(set(entries)) == len(entries)
+    documented = {object_of(entry) for entry in entries if not entry.startswith("softbandit.integrations.")}
+    assert [name for name in public_names() if object_of(name) not in documented] == []
+
+
+def object_of(path):
+    """Return what identifies an object, so that `sb.fit` and `sb.theory.fit` would need one entry."""
+    value = sb
+    for part in path.split(".")[1:]:
+        value = getattr(value, part)
+    return id(value)
+
+
+@pytest.mark.extra
+@pytest.mark.slow
+def test_the_site_builds_without_a_warning_and_asks_no_other_host(tmp_path):
+    """MkDocs warns of links and anchors that lead nowhere, and of names in the reference that do not exist."""
+    pytest.importorskip("mkdocstrings", reason="needs pip install 'softbandit[docs]'")
+    run(ROOT / "docs" / "gather_pages.py")
+    run("-m", "mkdocs", "build", "--strict", "--site-dir", tmp_path)
+    pages = list(tmp_path.rglob("*.html"))
+    assert len(pages) > len(REFERENCE)
+    for page in pages:
+        assert not re.search(r'<(script|link|img)[^>]+(src|href)="(https?:)?//', page.read_text()), page
+
+
+def run(*command):
+    """Run a Python program from the repository's root, and fail with what it printed."""
+    environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
+    command = [sys.executable, *command]
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.extra
+@pytest.mark.slow
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_notebook_runs_and_prints_what_it_shows(path, tmp_path):
+    nbformat = pytest.importorskip("nbformat", reason="needs pip install 'softbandit[docs]'")
+    executed = tmp_path / path.name
+    run("-m", "nbconvert", "--to", "notebook", "--execute", "--output", executed, path)
+    assert printed(nbformat.read(executed, 4)) == printed(nbformat.read(path, 4))
+
+
+def printed(notebook):
+    """Return what each cell prints, warnings included."""
+    return [
+        [output.text for output in cell.get("outputs", ()) if output.output_type == "stream"] for cell in notebook.cells
+    ]
