@@ -39,6 +39,7 @@ def write_page(path: Path) -> list[Path]:
         shutil.copyfile(path, page)
         return []
     text = markdown(path, page)
+    text = text.replace("<details>", '<details markdown="1">')  # GitHub shows the tables in there without it
     page.write_text(LINK.sub(lambda link: relink(link[0], path), text))
     return list(linked(text, path))
 
