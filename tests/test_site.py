@@ -13,6 +13,7 @@ import softbandit as sb
 
 ROOT = Path(__file__).parent.parent
 REFERENCE = sorted((ROOT / "docs" / "reference").glob("*.md"))
+PYTHON = re.compile(r"^```python\n(.*?)^```", flags=re.DOTALL | re.MULTILINE)
 NOTEBOOKS = sorted((ROOT / "docs" / "notebooks").glob("*.ipynb"))
 
 
@@ -29,16 +30,35 @@ def public_names():
 def test_every_public_name_has_an_entry_in_the_reference():
     entries = [name for page in REFERENCE for name in re.findall(r"^::: (\S+)$", page.read_text(), flags=re.MULTILINE)]
     assert len(set(entries)) == len(entries)
-    documented = {object_of(entry) for entry in entries if not entry.startswith("softbandit.integrations.")}
-    assert [name for name in public_names() if object_of(name) not in documented] == []
+    documented = {id(object_of(entry)) for entry in entries if not entry.startswith("softbandit.integrations.")}
+    assert [name for name in public_names() if id(object_of(name)) not in documented] == []
 
 
 def object_of(path):
-    """Return what identifies an object: `sb.suggest_settings` and `sb.theory.suggest_settings` share one entry."""
+    """Return the object of a name; `sb.suggest_settings` and `sb.theory.suggest_settings` are one, with one entry."""
     value = sb
     for part in path.split(".")[1:]:
         value = getattr(value, part)
-    return id(value)
+    return value
+
+
+def test_every_public_function_and_class_has_an_example_in_its_docstring_or_on_its_page():
+    """Classes of theory and data are left out: they are what functions return."""
+    shown = "".join(block for page in REFERENCE for block in re.findall(PYTHON, page.read_text()))
+    assert [name for name in public_names() if needs_example(name) and not re.search(rf"\b{last(name)}\b", shown)] == []
+
+
+def needs_example(name):
+    value = object_of(name)
+    if not callable(value) or ">>>" in value.__doc__ or "Deprecated" in value.__doc__:
+        return False
+    return not inspect.isclass(value) or not (
+        issubclass(value, Exception) or name.startswith(("softbandit.theory.", "softbandit.data."))
+    )
+
+
+def last(path):
+    return path.rpartition(".")[2]
 
 
 @pytest.mark.extra
