@@ -1,4 +1,4 @@
-"""Let the reference read docstrings as they are meant: an extension of Griffe, which reads the source for mkdocstrings."""
+"""Let the reference read docstrings as they are meant: an extension of Griffe, which reads them for mkdocstrings."""
 
 import re
 from typing import Any

@@ -76,6 +76,18 @@ def test_the_site_builds_without_a_warning_and_its_pages_need_no_other_host(tmp_
         assert not re.search(r"^\| ?--", text, flags=re.MULTILINE), f"{page} has a table that is not shown as one"
 
 
+@pytest.mark.extra
+def test_both_hosts_build_the_site_that_make_docs_does():
+    yaml = pytest.importorskip("yaml", reason="needs pip install 'softbandit[docs]'")
+    names = (".readthedocs.yaml", ".github/workflows/docs.yml", "mkdocs.yml")
+    read_the_docs, pages, site = (yaml.safe_load((ROOT / name).read_text()) for name in names)
+    assert read_the_docs["build"]["jobs"]["pre_build"] == ["python docs/gather_pages.py"]
+    assert (ROOT / read_the_docs["mkdocs"]["configuration"]).samefile(ROOT / "mkdocs.yml")
+    steps = pages["jobs"]["build"]["steps"]
+    assert "make docs" in [step.get("run") for step in steps]
+    assert steps[-1]["with"]["path"] == site["site_dir"]
+
+
 def run(*command):
     """Run a Python program from the repository's root, and fail with what it printed."""
     environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
