@@ -44,7 +44,8 @@ bench: .venv/test.stamp
 	$(BIN)/python benchmarks/bandwidth.py --arms 100 10000 1000000 --trials 1 50 --out out/bandwidth.csv
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/continuous.py timing budget longer
 
-# The documentation site: out/site/index.html. A broken link or a public name that cannot be shown is an error.
+# The documentation site: out/site/index.html. A broken link or a public name that cannot be shown is an error. Browsers
+# search it only through a server: python -m http.server --directory out/site
 docs: .venv/docs.stamp
 	$(BIN)/python docs/gather_pages.py
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict

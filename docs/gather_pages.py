@@ -15,13 +15,13 @@ DOCS = Path(__file__).resolve().parent
 ROOT = DOCS.parent
 PAGES = ROOT / "out" / "pages"
 LINK = re.compile(r"(?<=\]\()([^)#:\s]+)(?=[)#])")
-IMAGES = (".png", ".svg")
+ASSETS = (".png", ".svg", ".css")
 LANGUAGES = {".py": "python", ".toml": "toml", ".sh": "sh"}
 
 
 def main() -> None:
     shutil.rmtree(PAGES, ignore_errors=True)
-    waiting = [path for path in DOCS.rglob("*") if path.suffix in {".md", ".ipynb", *IMAGES}]
+    waiting = [path for path in DOCS.rglob("*") if path.suffix in {".md", ".ipynb", *ASSETS}]
     waiting += [ROOT / "CHANGELOG.md", *(ROOT / "examples").glob("*.*")]
     done: set[Path] = set()
     while waiting:
@@ -32,7 +32,7 @@ def main() -> None:
 
 
 def write_page(path: Path) -> list[Path]:
-    """Write one page or image, and return the files that it links to."""
+    """Write one page or asset, and return the files that it links to."""
     page = page_of(path)
     page.parent.mkdir(parents=True, exist_ok=True)
     if page.suffix != ".md":
@@ -49,7 +49,7 @@ def page_of(path: Path) -> Path:
     page = PAGES / path.relative_to(DOCS if path.is_relative_to(DOCS) else ROOT)
     if path.suffix == ".ipynb":
         return page.with_suffix(".md")
-    return page if page.suffix in {".md", *IMAGES} else page.with_name(page.name + ".md")
+    return page if page.suffix in {".md", *ASSETS} else page.with_name(page.name + ".md")
 
 
 def linked(text: str, path: Path) -> Iterator[Path]:
