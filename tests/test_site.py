@@ -61,6 +61,11 @@ def last(path):
     return path.rpartition(".")[2]
 
 
+def test_every_figure_of_the_docs_is_in_the_gallery():
+    figures = {path.name for pattern in ("*.png", "*.svg") for path in (ROOT / "docs").glob(pattern)}
+    assert figures == set(re.findall(r"!\[[^]]*\]\((\S+)\)", (ROOT / "docs" / "gallery.md").read_text()))
+
+
 @pytest.mark.extra
 @pytest.mark.slow
 def test_the_site_builds_without_a_warning_and_its_pages_need_no_other_host(tmp_path):
