@@ -6,7 +6,7 @@ BIN := .venv/bin
 # Threads of the linear algebra library slow down the many small matrices of the tests.
 check test faults: export OPENBLAS_NUM_THREADS = 1
 
-.PHONY: reproduce demo check test faults bench dev lock clean
+.PHONY: reproduce demo check test faults bench docs dev lock clean
 
 # All that a contributor needs, in the versions of requirements-dev.lock; check and test then use these.
 dev: | .venv/bin/python
@@ -55,6 +55,12 @@ bench: .venv/test.stamp
 	$(BIN)/python benchmarks/bandwidth.py --arms 100 10000 1000000 --trials 1 50 --out out/bandwidth.csv
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/continuous.py timing budget longer
 
+# The documentation site: out/site/index.html. A broken link or a public name that cannot be shown is an error. Browsers
+# search it only through a server: python -m http.server --directory out/site
+docs: .venv/docs.stamp
+	$(BIN)/python docs/gather_pages.py
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
 clean:
 	rm -rf .venv out
 
@@ -71,6 +77,10 @@ clean:
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[cli,plot,data,jax]'
 	@touch $@ .venv/demo.stamp
 
+.venv/docs.stamp: pyproject.toml | .venv/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
+	@touch $@
+
 .venv/test.stamp: pyproject.toml | .venv/bin/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
-	@touch $@ .venv/demo.stamp .venv/reproduce.stamp
+	@touch $@ .venv/demo.stamp .venv/reproduce.stamp .venv/docs.stamp

@@ -19,12 +19,17 @@ from softbandit.baselines import POLICIES
 pytestmark = pytest.mark.extra
 
 ROOT = Path(__file__).parent.parent
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("**/*.md"))]
 TEXTS = [*PAGES, ROOT / "CONTRIBUTING.md"]
 PROGRAMS = {"tune_postgres.py": postgres.program("initdb"), "tune_a_command.sh": shutil.which("zstd")}
 EXAMPLES = [path for path in sorted((ROOT / "examples").glob("*.*")) if PROGRAMS.get(path.name, "none needed")]
 
-every_text = pytest.mark.parametrize("page", TEXTS, ids=lambda page: page.name)
+
+def page_name(page):
+    return str(page.relative_to(ROOT))
+
+
+every_text = pytest.mark.parametrize("page", TEXTS, ids=page_name)
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +63,7 @@ def test_an_example_runs_and_prints_something(example, printed):
     assert printed[example.name]
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=page_name)
 def test_the_python_of_a_page_runs_and_prints_what_the_page_shows(page, tmp_path, monkeypatch, capsys, printed):
     """Blocks run one after another, as a reader would type them; a block without a language is output."""
     monkeypatch.chdir(tmp_path)
@@ -78,7 +83,7 @@ def test_the_page_of_competitors_names_every_policy():
     assert all(name in page for name in POLICIES)
 
 
-@pytest.mark.parametrize("page", [*TEXTS, ROOT / "CHANGELOG.md"], ids=lambda page: page.name)
+@pytest.mark.parametrize("page", [*TEXTS, ROOT / "CHANGELOG.md"], ids=page_name)
 def test_links_to_files_exist(page):
     for target in re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text()):
         if "://" not in target:
