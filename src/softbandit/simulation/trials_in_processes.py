@@ -14,7 +14,7 @@ from softbandit.simulation.rounds import AnyProblem, Columns, Options, Played
 from softbandit.simulation.schedule import cores, play_all
 from softbandit.simulation.worker_pool import inside_task, run_all
 
-LEAST_ROUNDS = 3000  # over all trials: at a millisecond or more each, they take longer than starting processes
+LEAST_ROUNDS = 1000  # over all trials: at 3 ms or more each, they take longer than starting processes
 
 
 def pay(policy: Policy, problem: AnyProblem, trials: int, rounds: int) -> bool:
