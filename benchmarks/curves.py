@@ -47,7 +47,7 @@ AXES = {
 
 
 class Place(NamedTuple):
-    """Where a round is timed."""
+    """The setting in which a round is timed."""
 
     rounds: int = ROUNDS
     arms: int = ARMS
@@ -57,7 +57,7 @@ class Place(NamedTuple):
 
 
 class Machine(NamedTuple):
-    """What one thread of this machine does per second."""
+    """The rates of one thread of this machine, per second."""
 
     bytes: float  # copied, read and written
     flops: float  # of a product of matrices
@@ -281,7 +281,7 @@ def botorch_suggestion(X, Y):
 
 
 class Problem(NamedTuple):
-    """What a method of decision_botorch.py needs to know."""
+    """The part of a problem that a method of decision_botorch.py needs."""
 
     arms: sb.Box
     constraints: int

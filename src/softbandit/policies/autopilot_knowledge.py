@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from softbandit.backend import Floats, Ints
-from softbandit.gp import Kernel, PivotPosterior, PointEffects, PointPosterior, Repeats, learn
+from softbandit.gp import Kernel, PivotPosterior, PointPosterior, Repeats, learn
 from softbandit.policies.base import without_tiny
 from softbandit.policies.outlook import (
     PATIENCE,
@@ -224,7 +224,7 @@ class Knowledge:
     def arrays(self) -> Iterator[Any]:
         """Iterate over what a file must hold."""
         yield from (self.where, self.X, self.Y, self.fitted, self.since)
-        yield np.array([[*vars(m.units).values(), m.effects.offset, *m.theta] for m in self.models])
+        yield np.array([model.row for model in self.models])
 
     def refilled(self, values: Iterator[Any]) -> "Knowledge":
         """Return the knowledge in a file: nothing is learned again."""
@@ -240,12 +240,6 @@ class Knowledge:
             raise ValueError("an arm that there is not")
         if len(table) != (self.Y.shape[1] if fitted else 0):
             raise ValueError(f"expected a model of each output, got {len(table)}")
-        models = tuple(self._model(row) for row in table)
+        models = tuple(OutputModel.from_row(row, self.policy.form) for row in table)
         told = replace(self, where=where, X=X, Y=Y, fitted=int(fitted), since=int(since))
         return replace(told, models=models).with_posteriors()
-
-    def _model(self, row: Floats) -> OutputModel:
-        units, offset, theta = Units(*row[:4].tolist()), float(row[4]), row[5:]
-        *parameters, signal, own, noise = np.exp(theta).tolist()
-        kernel = self.policy.form.with_parameters(parameters)
-        return OutputModel(units, PointEffects(kernel, offset, signal, own, noise), theta)

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from softbandit.backend import Floats, Ints
-from softbandit.gp import PointEffects
+from softbandit.gp import Kernel, PointEffects
 from softbandit.policies.output_units import Units
 from softbandit.policies.prices import Prices, limit_prices
 
@@ -30,7 +30,19 @@ class OutputModel(NamedTuple):
 
     units: Units
     effects: PointEffects
-    theta: Floats  # where the next search starts
+    theta: Floats  # where the next search starts: logarithms of the kernel's parameters, signal, own and noise
+
+    @property
+    def row(self) -> list[float]:
+        """The model as numbers, for a file."""
+        return [*vars(self.units).values(), self.effects.offset, *self.theta]
+
+    @classmethod
+    def from_row(cls, row: Floats, form: Kernel) -> "OutputModel":
+        """Return the model in a row, whose kernel has this form."""
+        units, offset, theta = Units(*row[:4].tolist()), float(row[4]), row[5:]
+        *parameters, signal, own, noise = np.exp(theta).tolist()
+        return cls(units, PointEffects(form.with_parameters(parameters), offset, signal, own, noise), theta)
 
 
 class Outlook(NamedTuple):

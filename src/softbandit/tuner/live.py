@@ -186,7 +186,7 @@ class Tuner:
 
     @property
     def description(self) -> Description:
-        """What the tuner was created with, and the changes since."""
+        """The settings that the tuner was created with, and the changes since."""
         with self._session.up_to_date() as replay:
             return replay.description
 

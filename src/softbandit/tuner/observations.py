@@ -1,4 +1,4 @@
-"""What was measured without asking: one measurement, or rows of a log or a data frame."""
+"""Measurements made without asking: one of them, or rows of a log or a data frame."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple

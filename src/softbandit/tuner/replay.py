@@ -1,4 +1,4 @@
-"""What one process knows of a tuner: both folds of its log, the bookkeeping and the learning.
+"""One process's knowledge of a tuner: both folds of its log, the bookkeeping and the learning.
 
 Following an event is cheap; learning waits until a decision needs it. It may start from a snapshot, which changes
 nothing but the time that it takes.

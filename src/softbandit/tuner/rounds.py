@@ -35,7 +35,7 @@ class Round:
 
 @dataclass(frozen=True)
 class Observation:
-    """What was measured without an ask."""
+    """A measurement without an ask."""
 
     values: Values
     metrics: Metrics

@@ -1,8 +1,11 @@
+import re
+import sys
 from datetime import UTC, datetime
 
 import pytest
 
 import softbandit as sb
+from softbandit.errors import install_command
 from softbandit.tuner.reporting import history_table as table
 from softbandit.tuner.rounds import Round
 
@@ -43,6 +46,6 @@ def test_a_data_frame_has_the_same_columns_and_the_ids_as_index():
 
 
 def test_without_pandas_the_error_says_what_to_install(monkeypatch):
-    monkeypatch.setitem(__import__("sys").modules, "pandas", None)
-    with pytest.raises(sb.MissingExtraError, match="softbandit\\[frame\\]"):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(sb.MissingExtraError, match=re.escape(install_command("frame"))):
         table.frame(ROUNDS)

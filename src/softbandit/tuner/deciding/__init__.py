@@ -1,1 +1,1 @@
-"""What a tuner has learned from its log, and what it suggests."""
+"""Learning from a tuner's log, and deciding what to try next."""

@@ -98,20 +98,13 @@ def without_own_effects(model: OutputModel) -> OutputModel:
 
 def table_of(models: tuple[OutputModel, ...]) -> Floats:
     """Return models as an array, one row per output."""
-    return np.array([[*vars(m.units).values(), m.effects.offset, *m.theta] for m in models])
+    return np.array([model.row for model in models])
 
 
 def models_of(table: Floats, evidence: Evidence) -> tuple[OutputModel, ...]:
     """Return the models in an array."""
-    return tuple(_model_of(row, evidence) for row in table)
-
-
-def _model_of(row: Floats, evidence: Evidence) -> OutputModel:
-    units, offset, theta = Units(*row[:4].tolist()), float(row[4]), row[5:]
-    *parameters, signal, own, noise = np.exp(theta).tolist()
-    kernel = kernel_form(evidence).with_parameters(parameters)
-    model = OutputModel(units, PointEffects(kernel, offset, signal, own, noise), theta)
-    return model if half_life(evidence.description) is None else without_own_effects(model)
+    models = tuple(OutputModel.from_row(row, kernel_form(evidence)) for row in table)
+    return models if half_life(evidence.description) is None else tuple(map(without_own_effects, models))
 
 
 # -- Posteriors. --

@@ -47,7 +47,7 @@ class Proposal:
 
 
 class Decider:
-    """What a tuner knows, and how it decides. Events change it; decisions do not."""
+    """The knowledge of a tuner, from which it decides. Events change it; decisions do not."""
 
     def __init__(self, evidence: Evidence, learned: Mapping[str, Any] | None = None) -> None:
         """Continue from evidence. What `learned()` returned for it, or for its beginning, only saves time."""

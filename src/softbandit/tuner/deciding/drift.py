@@ -31,7 +31,7 @@ REMEMBERED = 1000  # residuals that a new one is compared with
 
 
 class Watch(NamedTuple):
-    """What was measured and expected so far, and the logarithm of what each bet has made of its stake."""
+    """The measured and expected outputs so far, and the logarithm of each bet's gain on its stake."""
 
     steps: int
     rows: Ints  # (t,): the measurements, of which each begins a bet

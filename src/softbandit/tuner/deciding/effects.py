@@ -13,7 +13,7 @@ STEPS = 25  # values of a parameter that has more
 
 @dataclass(frozen=True, eq=False)
 class Effect:
-    """What is expected at some values of one parameter, each with an interval, in the user's units."""
+    """The expected outputs at some values of one parameter, each with an interval, in the user's units."""
 
     parameter: str
     values: list[Any]

@@ -23,7 +23,7 @@ Arrays = Mapping[str, Any]
 
 
 class Regime(NamedTuple):
-    """What counts now."""
+    """The measurements that count now, and a watch over them."""
 
     start: int  # the first measurement that does
     seen: int  # measurements that were compared with what was expected
@@ -52,7 +52,7 @@ class Memory:
 
     @property
     def regime(self) -> Regime:
-        """What counts after all measurements so far."""
+        """The regime after all measurements so far."""
         if self.evidence.description.forget == "auto":
             while self._regime.seen < len(self.evidence):
                 self._regime = self._watched(self._regime)

@@ -1,1 +1,1 @@
-"""Where a tuner stands: status in words, figures, tables."""
+"""Reports on a tuner: status in words, figures, tables."""

@@ -1,4 +1,4 @@
-"""Where a tuner stands, in words and numbers: limits, reward against the baseline, and the recommended values.
+"""The status of a tuner, in words and numbers: limits, reward against the baseline, and the recommended values.
 
 Intervals of what was measured are plain 95% intervals of a mean over the rounds so far (`intervals.py`). Those of what
 is expected of the recommended values come from the model, and hold with its probability 90%.
@@ -20,7 +20,7 @@ MOST_IDS = 8  # of pending rounds that are listed
 
 @dataclass(frozen=True)
 class LimitStatus:
-    """How a limit is kept over the rounds that count for it."""
+    """The state of a limit over the rounds that count for it."""
 
     limit: Limit
     rounds: int
@@ -71,7 +71,7 @@ class Recommended:
 
 @dataclass(frozen=True)
 class Status:
-    """Where a tuner stands. `print` it, or read its fields."""
+    """The status of a tuner. `print` it, or read its fields."""
 
     name: str
     goal: str

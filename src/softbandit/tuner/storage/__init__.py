@@ -1,1 +1,1 @@
-"""Where the log of a tuner is kept: a SQLite file, or a PostgreSQL database."""
+"""The store of a tuner's log: a SQLite file, or a PostgreSQL database."""

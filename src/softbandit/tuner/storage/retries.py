@@ -1,4 +1,4 @@
-"""Which errors of a database pass by themselves, and how long to wait for that."""
+"""Retries after errors of a database that pass by themselves, and remedies for those that do not."""
 
 import itertools
 import secrets
@@ -37,7 +37,7 @@ REMEDIES = {
     "42501": "Grant the user the right to create and write tables.",
     "25006": "The database is read-only: use the primary server.",
 }
-"""What to do about an error that does not pass, by how its name or state starts."""
+"""Remedies for errors that do not pass, by how the name or state of each starts."""
 
 
 def patiently(what: str, attempt: Callable[[int], T]) -> T:

@@ -53,7 +53,7 @@ class Limit(ABC):
     @property
     @abstractmethod
     def name(self) -> str:
-        """What is limited, such as "mean latency_ms"."""
+        """The quantity that is limited, such as "mean latency_ms"."""
 
     @property
     def sign(self) -> float:
