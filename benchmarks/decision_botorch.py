@@ -32,7 +32,7 @@ class Modelled:
     Points are in the unit cube.
     """
 
-    def __init__(self, problem, rounds, seed):
+    def __init__(self, problem, seed):
         torch.manual_seed(seed % 2**32)
         self.arms, self.rng, self.start = problem.arms, np.random.default_rng(seed), UniformlyRandom(problem, 0, seed)
         self.on_space = isinstance(problem.arms, Domain)

@@ -8,7 +8,6 @@ given more than a user knows: outputs in units of their spreads, and `guessed_se
 """
 
 from collections.abc import Callable
-from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -28,6 +27,8 @@ class Method(NamedTuple):
     domains: tuple[str, ...] = FOR_ARMS
     contexts: bool = False  # it can choose among the arms of a context
     most_rounds: int = 10**9  # longer runs take too long
+    told_rounds: bool = True  # if not, a short run is the beginning of a long one
+    commits: str = ""  # a method, which it plays for half of the rounds; then the best choice that was measured
 
     def suits(self, on_space, with_contexts, rounds):
         """Return whether it can run on such a problem, for that long."""
@@ -82,12 +83,6 @@ class Policy:
         self.agent.tell(self.decision, (reward - centre) / unit[0], drop_single(costs / unit[1:]))
 
 
-@lru_cache(maxsize=2)
-def factors(problem):
-    """Return the problem's factorised kernel, which policies share: for 3,000 arms it takes seconds."""
-    return None if isinstance(problem.arms, Domain) else [sb.theory.features(problem.kernel, problem.arms)]
-
-
 def guessed_settings(problem, rounds, units):
     """Return the settings that a policy with a model needs.
 
@@ -114,7 +109,7 @@ def package(name, safe=False, **settings):
 
     def build(problem, rounds, seed):
         units = spreads(problem)
-        passed = guessed_settings(problem, rounds, units) | {"factors": factors(problem)} | settings
+        passed = guessed_settings(problem, rounds, units) | settings
         if safe:
             costs = problem.costs / units.unit[1:]
             passed["safe"] = int(costs.max(axis=1).argmin())  # the safest arm
@@ -212,11 +207,11 @@ class Clairvoyant:
 # -- Other libraries, imported only if they are used. --
 
 
-def optuna(sampler, commit):
+def optuna(sampler):
     def build(problem, rounds, seed):
         from decision_optuna import Optuna
 
-        return Optuna(problem, rounds, seed, sampler, commit)
+        return Optuna(problem, seed, sampler)
 
     return build
 
@@ -225,7 +220,7 @@ def botorch(name):
     def build(problem, rounds, seed):
         import decision_botorch
 
-        return getattr(decision_botorch, name)(problem, rounds, seed)
+        return getattr(decision_botorch, name)(problem, seed)
 
     return build
 
@@ -247,13 +242,13 @@ METHODS = {
     "opb": Method(package("opb", safe=True, **TIGHT)),
     "sgp-ucb": Method(package("sgp-ucb", safe=True, **TIGHT)),
     "stageopt": Method(package("stageopt", safe=True, **TIGHT)),
-    "optuna-tpe": Method(optuna("tpe", commit=False), FOR_ALL),
-    "optuna-tpe-commit": Method(optuna("tpe", commit=True), FOR_ALL),
-    "optuna-gp": Method(optuna("gp", commit=False), FOR_ALL, most_rounds=300),
-    "optuna-gp-commit": Method(optuna("gp", commit=True), FOR_ALL, most_rounds=300),
-    "botorch-logei": Method(botorch("LogEI"), FOR_ALL, most_rounds=300),
-    "botorch-scbo": Method(botorch("SCBO"), FOR_ALL, most_rounds=300),
+    "optuna-tpe": Method(optuna("tpe"), FOR_ALL, told_rounds=False),
+    "optuna-gp": Method(optuna("gp"), FOR_ALL, most_rounds=300, told_rounds=False),
+    "botorch-logei": Method(botorch("LogEI"), FOR_ALL, most_rounds=300, told_rounds=False),
+    "botorch-scbo": Method(botorch("SCBO"), FOR_ALL, most_rounds=300, told_rounds=False),
     "explore-commit": Method(ExploreThenCommit, FOR_ALL, contexts=True),
-    "random": Method(UniformlyRandom, FOR_ALL, contexts=True),
-    "clairvoyant": Method(Clairvoyant, FOR_ALL, contexts=True),
+    "random": Method(UniformlyRandom, FOR_ALL, contexts=True, told_rounds=False),
+    "clairvoyant": Method(Clairvoyant, FOR_ALL, contexts=True, told_rounds=False),
 }
+for name in ("optuna-tpe", "optuna-gp"):
+    METHODS[f"{name}-commit"] = METHODS[name]._replace(commits=name)

@@ -4,7 +4,6 @@ import warnings
 
 import numpy as np
 import optuna
-from decision_methods import best_feasible
 from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 from optuna.trial import TrialState, create_trial
 
@@ -19,29 +18,17 @@ warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
 
 
 class Optuna:
-    """A sampler at its default settings, with the measured costs as constraints.
+    """A sampler at its default settings, with the measured costs as constraints."""
 
-    With `commit` the second half of the rounds repeats the study's best trial: the best measured reward among trials
-    that were measured to be feasible.
-    """
-
-    def __init__(self, problem, rounds, seed, sampler, commit):
+    def __init__(self, problem, seed, sampler):
         self.study = optuna.create_study(direction="maximize", sampler=SAMPLERS[sampler](seed=seed % 2**32))
         self.space = DomainParameters(problem.arms) if isinstance(problem.arms, Domain) else ArmParameters(problem.arms)
-        self.asking = rounds // 2 if commit else rounds
-        self.choices, self.measured = [], []
 
     def ask(self, among):
-        if len(self.choices) == self.asking:
-            return self.choices[best_feasible(np.array(self.measured))]
         self.trial = self.study.ask(self.space.distributions)
         return self.space.choice(self.trial.params)
 
     def tell(self, choice, reward, costs):
-        if len(self.choices) == self.asking:
-            return
-        self.choices.append(choice)
-        self.measured.append(np.append(reward, costs))
         played = self.space.params(choice, self.trial.params)
         limits = {f"c{i}": float(cost) for i, cost in enumerate(costs)}
         if played == self.trial.params:

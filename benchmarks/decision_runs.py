@@ -1,13 +1,18 @@
-"""One cell of decisions.py: a run of a method on a problem, and its measures. Workers import this module."""
+"""The cells of decisions.py: runs of methods on problems, and their measures. Workers import this module.
+
+A method that is not told for how long it will run is played once for all lengths: a short run is the beginning of a
+long one.
+"""
 
 import hashlib
 import time
+from collections import defaultdict
 from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 from decision_measures import gaps, measures, outputs, truth
-from decision_methods import METHODS
+from decision_methods import METHODS, best_feasible
 from decision_problems import PROBLEMS, RANDOM
 
 from softbandit.backend import PROBLEM, draw
@@ -31,30 +36,70 @@ class Cell(NamedTuple):
     seed: int  # 0, 1, ...
 
 
-def result(cell):
-    """Return the cell, its row (or why it failed) and the points of its curve."""
+class Played(NamedTuple):
+    """A run: one entry per round."""
+
+    choices: list
+    measured: list[np.ndarray]  # reward and costs
+    seconds: list[float]  # since the start
+
+
+def sharing(cells):
+    """Return the cells in lists of those that share one run."""
+    runs = defaultdict(list)
+    for cell in cells:
+        rounds = cell.rounds if METHODS[cell.method].told_rounds else None
+        runs[cell.problem, played_method(cell), cell.seed, rounds].append(cell)
+    return list(runs.values())
+
+
+def results(cells):
+    """Play the run that these cells share; return each with its row (or why it failed) and the points of its curve."""
+    longest = max(cells, key=rounds_to_play)
     try:
-        problem, known = problem_and_truth(cell.problem, instance(cell))
-        method = METHODS[cell.method].build(problem, cell.rounds, cell_seed(cell))
-        started = time.perf_counter()
-        played = play(cell, problem, method)
-        seconds = (time.perf_counter() - started) / cell.rounds
-        row = cell._asdict() | measures(problem, known, played) | {"seconds_per_round": seconds}
-        return cell, {name: short(row[name]) for name in COLUMNS}, list(curve(cell, problem, known, played))
+        problem, known = problem_and_truth(longest.problem, instance(longest))
+        rounds, seed = rounds_to_play(longest), cell_seed(longest)
+        run = play(problem, METHODS[played_method(longest)].build(problem, rounds, seed), rounds, seed)
+        return [measured(cell, problem, known, run) for cell in cells]
     except Exception as error:  # a method that fails must not end the run of all others
-        return cell, f"{type(error).__name__}: {error}", []
+        return [(cell, f"{type(error).__name__}: {error}", []) for cell in cells]
 
 
-def play(cell, problem, method):
-    """Return what the method plays. All methods meet the same noise."""
-    played = []
-    for draws in draw(problem.draws(), cell_seed(cell), [0], 0, cell.rounds, PROBLEM).rounds():
+def measured(cell, problem, known, run):
+    played = choices(cell, run)
+    seconds = {"seconds_per_round": run.seconds[rounds_to_play(cell) - 1] / cell.rounds}
+    row = cell._asdict() | measures(problem, known, played) | seconds
+    return cell, {name: short(row[name]) for name in COLUMNS}, list(curve(cell, problem, known, played))
+
+
+def played_method(cell):
+    return METHODS[cell.method].commits or cell.method
+
+
+def rounds_to_play(cell):
+    """Return the rounds until the method stops asking: half of them if it commits."""
+    return cell.rounds // 2 if METHODS[cell.method].commits else cell.rounds
+
+
+def choices(cell, run):
+    """Return the cell's choices: the beginning of the run, and then the best of it if the method commits."""
+    rounds = rounds_to_play(cell)
+    played = run.choices[:rounds]
+    return played + [played[best_feasible(np.array(run.measured[:rounds]))]] * (cell.rounds - rounds)
+
+
+def play(problem, method, rounds, seed):
+    """Return the run of a method. With the same seed all methods meet the same noise."""
+    run, started = Played([], [], []), time.perf_counter()
+    for draws in draw(problem.draws(), seed, [0], 0, rounds, PROBLEM).rounds():
         mask = problem.available(draws)
         choice = method.ask(None if mask is None else np.flatnonzero(mask[0]))
         reward, costs = problem.observe(np.array([choice]), draws)
         method.tell(choice, float(reward[0]), costs[0])
-        played.append(choice)
-    return played
+        run.choices.append(choice)
+        run.measured.append(np.append(reward[0], costs[0]))
+        run.seconds.append(time.perf_counter() - started)
+    return run
 
 
 @lru_cache(maxsize=4)

@@ -12,6 +12,7 @@ import argparse
 import os
 import sys
 import time
+from itertools import chain
 from pathlib import Path
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # one cell per core
@@ -20,7 +21,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import tables
 from decision_methods import METHODS
 from decision_problems import FAMILIES, FAMILY_OF, PROBLEMS
-from decision_runs import COLUMNS, CURVE_COLUMNS, Cell, result
+from decision_runs import COLUMNS, CURVE_COLUMNS, Cell, results, sharing
 from joblib import Parallel, delayed
 
 ROUNDS, SPACE_ROUNDS = (100, 300, 2000), (100, 300)
@@ -62,9 +63,10 @@ def run(options):
     finished = {Cell(row["problem"], row["method"], int(row["rounds"]), int(row["seed"])) for row in tables.read(cells)}
     todo = [cell for cell in wanted(options) if options.again or cell not in finished]
     print(f"{len(todo)} cells, {len(finished)} finished before", flush=True)
-    jobs = (delayed(result)(cell) for cell in todo)
+    jobs = (delayed(results)(cells) for cells in sharing(todo))
     started = time.perf_counter()
-    for n, (cell, row, curve) in enumerate(Parallel(options.jobs, return_as="generator_unordered")(jobs), start=1):
+    finishing = chain.from_iterable(Parallel(options.jobs, return_as="generator_unordered")(jobs))
+    for n, (cell, row, curve) in enumerate(finishing, start=1):
         spent = time.perf_counter() - started
         if isinstance(row, str):
             print(f"{cell} failed: {row}", file=sys.stderr, flush=True)

@@ -91,14 +91,14 @@ def test_seeds_differ_between_problems_and_numbers_but_not_between_methods():
 
 @pytest.mark.parametrize(("problem", "method"), SUITABLE)
 def test_a_method_runs_wherever_it_is_said_to(problem, method):
-    _, row, _ = decision_runs.result(decision_runs.Cell(problem, method, 12, 0))
+    [(_, row, _)] = decision_runs.results([decision_runs.Cell(problem, method, 12, 0)])
     assert not isinstance(row, str), row
     assert float(row["P"]) >= -1e-6
 
 
 @pytest.mark.parametrize("problem", ["SS-D", "SS-M-2", "rkhs-1d", "cloud"])
 def test_the_clairvoyant_is_below_the_noise_level(problem):
-    _, row, _ = decision_runs.result(decision_runs.Cell(problem, "clairvoyant", 100, 0))
+    [(_, row, _)] = decision_runs.results([decision_runs.Cell(problem, "clairvoyant", 100, 0)])
     assert float(row["P"]) <= float(row["floor"])
 
 
@@ -113,10 +113,34 @@ def test_methods_meet_the_same_noise():
         def tell(self, choice, reward, costs):
             observed.append((reward, *costs))
 
-    for method in ("ckb", "random"):
-        decision_runs.play(decision_runs.Cell("rkhs-1d", method, 5, 0), sb.problems.rkhs(seed=0), Recorder())
+    for _ in range(2):
+        decision_runs.play(sb.problems.rkhs(seed=0), Recorder(), rounds=5, seed=3)
     assert observed[:5] == observed[5:]
     assert len(set(observed)) == 5
+
+
+def test_a_method_that_is_not_told_its_rounds_is_played_once_for_all_lengths():
+    def cells(*names):
+        return [decision_runs.Cell("SS-D", name, rounds, 0) for name in names for rounds in (20, 41)]
+
+    shared = cells("optuna-tpe", "optuna-tpe-commit")
+    assert decision_runs.sharing(shared + cells("random", "ckb")) == [
+        shared,
+        cells("random"),
+        *([cell] for cell in cells("ckb")),
+    ]
+    at_once = [row for _, row, _ in decision_runs.results(shared)]
+    alone = [row for cell in shared for _, row, _ in decision_runs.results([cell])]
+    for together, single in zip(at_once, alone, strict=True):
+        assert together | {"seconds_per_round": 0} == single | {"seconds_per_round": 0}
+    assert len({row["P"] for row in alone}) == 4
+
+
+def test_a_method_that_commits_repeats_the_best_feasible_choice_of_its_first_half():
+    run = decision_runs.Played([7, 8, 9, 6], [np.array(y) for y in ([2, 1], [1, -1], [3, -1], [9, -9])], [0.1] * 4)
+    cell = decision_runs.Cell("SS-D", "optuna-tpe-commit", 5, 0)
+    assert decision_runs.choices(cell, run) == [7, 8, 8, 8, 8]
+    assert decision_runs.choices(cell._replace(rounds=6), run) == [7, 8, 9, 9, 9, 9]
 
 
 def test_the_best_feasible_row_and_the_least_violating_one():
