@@ -41,7 +41,7 @@ class Played(NamedTuple):
 
     choices: list
     measured: list[np.ndarray]  # reward and costs
-    seconds: list[float]  # since the start
+    seconds: list[float]  # of the processor, since the start: other programs on the machine do not count
 
 
 def sharing(cells):
@@ -90,7 +90,7 @@ def choices(cell, run):
 
 def play(problem, method, rounds, seed):
     """Return the run of a method. With the same seed all methods meet the same noise."""
-    run, started = Played([], [], []), time.perf_counter()
+    run, started = Played([], [], []), time.process_time()
     for draws in draw(problem.draws(), seed, [0], 0, rounds, PROBLEM).rounds():
         mask = problem.available(draws)
         choice = method.ask(None if mask is None else np.flatnonzero(mask[0]))
@@ -98,7 +98,7 @@ def play(problem, method, rounds, seed):
         method.tell(choice, float(reward[0]), costs[0])
         run.choices.append(choice)
         run.measured.append(np.append(reward[0], costs[0]))
-        run.seconds.append(time.perf_counter() - started)
+        run.seconds.append(time.process_time() - started)
     return run
 
 
