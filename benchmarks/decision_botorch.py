@@ -92,7 +92,10 @@ class LogEI(Modelled):
 
 
 class SCBO(Modelled):
-    """Thompson sampling in a trust region around the best point so far, which grows and shrinks as in the paper."""
+    """Thompson sampling in a trust region around the best point so far, which grows and shrinks as in the paper.
+
+    Outputs are standardised, as in BoTorch's tutorial, and not also warped, as in the paper.
+    """
 
     length, successes, failures = 0.8, 0, 0
 
@@ -115,6 +118,8 @@ class SCBO(Modelled):
 
     def tell(self, choice, reward, costs):
         super().tell(choice, reward, costs)
+        if len(self.Y) <= self.initial:
+            return
         better = best_feasible(self.Y) == len(self.Y) - 1
         self.successes, self.failures = (self.successes + 1, 0) if better else (0, self.failures + 1)
         if self.successes == 3:

@@ -250,5 +250,5 @@ METHODS = {
     "random": Method(UniformlyRandom, FOR_ALL, contexts=True, told_rounds=False),
     "clairvoyant": Method(Clairvoyant, FOR_ALL, contexts=True, told_rounds=False),
 }
-for name in ("optuna-tpe", "optuna-gp"):
+for name in ("optuna-tpe", "optuna-gp", "botorch-logei", "botorch-scbo"):
     METHODS[f"{name}-commit"] = METHODS[name]._replace(commits=name)
