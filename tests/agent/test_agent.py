@@ -327,3 +327,19 @@ def test_a_policy_without_norm_bounds_is_certified_from_the_range_of_its_costs_a
     assert report.regret == math.inf
     low, high = report.violation[0]
     assert low < 2.0 < high
+
+
+def test_a_round_without_arms_of_its_context_is_warned_of():
+    arms = np.array([[c, x] for c in (0.0, 1.0) for x in (0.0, 0.5, 1.0)])
+    agent = sb.Agent(sb.Autopilot(arms, contexts=arms[:, 0]))
+    agent.ask(among=[0, 1, 2])
+    with pytest.warns(sb.PolicyWarning, match="chose among those of all contexts"):
+        agent.ask()
+
+
+def test_a_confidence_that_is_meant_as_success_is_warned_of():
+    problem = examples_of.problem()
+    agent = sb.Agent(examples_of.policy(problem))
+    agent.tell(agent.ask(), 0.1, -0.1)
+    with pytest.warns(sb.PolicyWarning, match="did you mean 0.05?"):
+        agent.certificate(confidence=0.95)

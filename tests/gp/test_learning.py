@@ -161,7 +161,7 @@ def test_learning_uses_the_points_observed_most_often_and_others(monkeypatch):
     monkeypatch.setattr(learning, "MOST_POINTS", 40)
     places = np.r_[np.arange(200), np.repeat(np.arange(100, 110), 30)]
     data = Repeats.of(places[:, None].astype(float), rng.standard_normal(len(places)))
-    subset = learning._subset(data)
+    subset = learning.subset(data)
     assert subset.points.shape == (40, 1)
     assert set(range(100, 110)) <= set(subset.points[:, 0].astype(int))
     assert len(np.unique(subset.points)) == 40

@@ -99,7 +99,7 @@ def test_the_posterior_is_in_the_users_units():
 
 def test_no_decision_is_made_from_a_posterior_before_it_has_learned():
     agent, _ = play(sb.Autopilot(ARMS), autopilot_knowledge.INITIAL - 1)
-    with pytest.raises(sb.ArgumentError, match="posterior: expected rounds to learn from, got 3"):
+    with pytest.raises(sb.ArgumentError, match="posterior: expected 4 rounds to learn from, got 3"):
         agent.posterior.mean()
 
 

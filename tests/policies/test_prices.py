@@ -140,6 +140,31 @@ def test_one_of_two_limits_that_contradict_each_other_is_violated():
     np.testing.assert_allclose(prices.violation, [0.5, 0.5], atol=1e-6)
 
 
+@pytest.mark.parametrize("contexts", [None, np.arange(60) % 4])
+@pytest.mark.parametrize("offset", [1e3, 1e8, 1e12])
+def test_costs_that_are_always_far_from_their_limits_are_compared_without_losing_the_others(offset, contexts):
+    """In units of its range such a cost is huge, and a solver once found nothing."""
+    f, g = sample(2)
+    far = f + offset
+    with_slack = limit_prices(f, np.stack([*g, -far]), contexts)
+    np.testing.assert_allclose(with_slack.phi, [*limit_prices(f, g, contexts).phi, 0.0], atol=1e-6)
+    out_of_reach = limit_prices(f, np.stack([*g, far]), contexts)
+    assert not out_of_reach.feasible
+    groups = [f] if contexts is None else [f[contexts == label] for label in range(4)]
+    least = np.mean([values.min() for values in groups])
+    # Rounding at the offset, and the program's tolerance of 1e-8.
+    assert out_of_reach.violation[2] - offset == pytest.approx(least, abs=1e-6 + 1e-15 * offset * 60)
+
+
+def test_a_limit_that_one_arm_meets_exactly_has_the_least_of_its_prices():
+    """g = 0 at the first arm alone, with f = 0: any phi >= max f / g keeps to it. By hand, max(1 / 2, 3 / 1) = 3."""
+    f, g = np.array([0.0, 1.0, 3.0]), np.array([[0.0, 2.0, 1.0], [-1.0, -1.0, -1.0]])
+    for arms in (3, 1000):
+        more = np.zeros(arms - 3)
+        prices = limit_prices(np.append(f, more), np.concatenate([g, [more + 5, more - 1]], axis=1))
+        np.testing.assert_allclose(prices.phi, [3.0, 0.0], atol=1e-6)
+
+
 @pytest.mark.parametrize("m", [1, 2])
 def test_equal_arms_and_constant_functions_have_finite_prices(m):
     for f, g in (

@@ -2,10 +2,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.special import ndtr
 from softbandit_tests import examples_of
 
 import softbandit as sb
-from softbandit.theory.recommendation import Beliefs, recommend
+from softbandit.theory.recommendation import Beliefs, chances, expected_excess, normal, recommend
 
 
 def beliefs(mean, std, correlation=0.0):
@@ -17,7 +18,7 @@ def beliefs(mean, std, correlation=0.0):
     def covariance(support):
         return std[:, support, None] * std[:, None, support] * shape[np.ix_(support, support)]
 
-    return Beliefs(np.arange(float(n))[:, None], mean, std, covariance, arms=True, values=None)
+    return Beliefs(np.arange(float(n))[:, None], normal(mean, std), covariance, arms=True, values=None)
 
 
 def test_the_single_arm_has_the_largest_mean_of_those_that_are_probably_feasible():
@@ -30,11 +31,61 @@ def test_the_single_arm_has_the_largest_mean_of_those_that_are_probably_feasible
     assert recommend(beliefs(means, stds), 0.4).arm == 0
 
 
-def test_without_a_probably_feasible_arm_the_likeliest_is_recommended():
+def test_without_a_probably_feasible_arm_the_one_of_the_least_expected_excess_is_recommended():
     got = recommend(beliefs([[3.0, 2.0], [2.0, 1.0]], [[1.0, 1.0], [1.0, 1.0]]), 0.9)
     assert got.arm == 1
     assert got.feasible == pytest.approx(0.15866, abs=1e-5)  # Phi(-1)
     assert got.mixture.arms.tolist() == [1]  # the least excess
+
+
+def test_far_beyond_its_limit_a_well_known_arm_is_recommended_and_not_an_unknown_one_that_costs_more():
+    """P(cost <= 0) is 1e-23 at the first and 1e-7 at the second, which is expected to cost five times as much."""
+    got = recommend(beliefs([[0.0, 9.0], [1.0, 5.0]], [[0.1, 0.1], [0.1, 1.0]]), 0.9)
+    assert got.arm == 0
+    assert got.mixture.arms.tolist() == [0]
+
+
+def test_expected_excess_is_the_mean_of_draws_in_units_of_the_spread():
+    mean, std = np.array([[9.0, 9, 9], [-1, 0.5, 2], [0, 4, -4]]), np.array([[1.0, 1, 1], [1, 0.5, 0], [2, 1, 0]])
+    draws = (mean + std * np.random.default_rng(0).standard_normal((400_000, 3, 3)))[:, 1:]
+    expected = (np.maximum(draws, 0) / mean[1:].std(axis=1)[:, None]).mean(axis=0).sum(axis=0)
+    # 64 quantiles leave out what is beyond 2.4 deviations: E[(z - 2.4)_+] = 0.003 per deviation, of which there are 2.
+    np.testing.assert_allclose(expected_excess(normal(mean, std)), expected, atol=0.006)
+
+
+def test_on_a_log_scale_an_arm_far_beyond_its_limit_is_not_taken_for_feasible():
+    """The cost is e^z - 10 with z ~ N(9, 1): zero at ln 10, 6.7 deviations below. Its mean is 1.3 times its deviation,
+
+    so a normal approximation would call it feasible with probability 0.1."""
+    scores = np.array([[0.0], [9.0]])
+
+    def quantile(k):
+        values = scores + k
+        return np.array([values[0], np.exp(values[1]) - 10])
+
+    assert chances(quantile)[0] == pytest.approx(ndtr(np.log(10) - 9), rel=1e-9)
+    mixture = Beliefs(np.zeros((1, 1)), quantile, None, arms=True, values=None).mixture(np.ones(1), 0.9)
+    np.testing.assert_allclose(mixture.cost_interval, np.exp(9 + 1.6448536 * np.array([-1, 1])) - 10, rtol=1e-6)
+    assert mixture.cost == pytest.approx(np.exp(9) - 10)
+
+
+@pytest.mark.filterwarnings("ignore::softbandit.PolicyWarning")
+@pytest.mark.parametrize("seed", range(3))
+def test_autopilot_recommends_the_least_cost_also_on_a_log_scale(seed):
+    """Costs of 5 to 10,000, all above the limit, with noise of 20%: it once recommended the arm of 10,000."""
+    x, rng = np.linspace(0, 1, 40), np.random.default_rng(seed)
+    agent = sb.Agent(sb.Autopilot(x[:, None]), seed=seed)
+    for _ in range(30):
+        decision = agent.ask()
+        agent.tell(decision, x[decision.arm], 10 ** (4 * x[decision.arm]) * np.exp(0.2 * rng.standard_normal()) + 4)
+    got = agent.recommend()
+    assert x[got.arm] < 0.3  # 10^1.2 + 4 = 20
+    assert got.feasible < 1e-3
+
+
+def test_a_cautious_mixture_is_at_least_as_likely_as_asked_for_also_below_one_half():
+    means, stds = [[0.0, 1.0, 1.0], [-1.0, 3.0, 3.1]], [[0.1] * 3, [1.0, 2.0, 2.0]]
+    assert recommend(beliefs(means, stds), 0.2).cautious.feasible >= 0.2
 
 
 def test_the_mixture_is_optimal_for_the_means_and_the_cautious_one_for_upper_quantiles():
@@ -156,6 +207,19 @@ def test_an_agent_recommends_the_optimum_of_a_problem_it_has_learned():
     np.testing.assert_array_equal(got.x, problem.arms[got.arm])
 
 
+@pytest.mark.filterwarnings("ignore::softbandit.PolicyWarning")
+def test_if_no_limit_can_be_met_autopilot_recommends_the_least_violation():
+    """f = x and g = 1 + x: no x meets the limit, and 0 exceeds it least."""
+    for seed in range(4):
+        agent, rng = sb.Agent(sb.Autopilot(sb.Box([0], [1])), seed=seed), np.random.default_rng(seed)
+        for _ in range(40):
+            decision = agent.ask()
+            y = decision.x[0] + np.array([0, 1]) + 0.1 * rng.standard_normal(2)
+            agent.tell(decision, *y)
+        # The mean of 30 rounds near 0 is known to 0.1 / sqrt(30) = 0.02, and the slope of g is 1.
+        assert agent.recommend().x[0] < 0.1
+
+
 @pytest.mark.parametrize("name", examples_of.POLICIES)
 def test_every_agent_recommends(name):
     policy = examples_of.POLICIES[name]
@@ -186,4 +250,4 @@ def test_on_a_space_points_are_recommended_with_their_named_values(kind):
     assert got.arm is None
     assert got.values["a"] == pytest.approx(0.6, abs=0.05)
     assert got.values.keys() == {"a", "b"}
-    assert f"a = {got.values['a']}" in str(got)
+    assert f"a = {got.values['a']:.4g}" in str(got)

@@ -130,3 +130,11 @@ def test_a_history_in_which_no_mixture_meets_the_limits_is_refused():
     x = np.linspace(0, 1, 20)
     with pytest.raises(sb.InfeasibleError, match="excess"):
         sb.suggest_settings((x[:, None], np.sin(x), 1 + x))
+
+
+def test_an_output_that_is_always_zero_is_refused():
+    """Its norm bound would be zero, which CKB refuses."""
+    x = np.random.default_rng(0).random((40, 1))
+    for outputs in ((np.zeros(40), x - 0.5), (x[:, 0], np.zeros(40))):
+        with pytest.raises(sb.ArgumentError, match="got one that is zero in all rounds"):
+            sb.suggest_settings((x, *outputs))

@@ -200,6 +200,9 @@ class Agent:
         It is valid at all times at once, so it may be asked for again and again. With `cost_range` the costs lie
         in [low, high] (one pair, or one per constraint), and their noise need not be known.
         """
+        if isinstance(confidence, (int, float)) and 0.5 < confidence < 1:
+            text = "confidence is the probability of failure that you accept"
+            warnings.warn(f"{text}: did you mean {1 - confidence:.4g}?", PolicyWarning, stacklevel=2)
         now = self._now
         missing = now.round - len(now.record)
         if missing:
@@ -223,7 +226,7 @@ class Agent:
             points = self.policy.continuous
             step, state = now.stage.policy, now.state
             observed = observed_points(self.policy, now.record.arms) if whole else None
-            beliefs = policy_beliefs(self.policy, lambda X: step.moments(state, X if points else None), observed)
+            beliefs = policy_beliefs(self.policy, lambda X: step.quantile(state, X if points else None), observed)
         return recommend(beliefs, probability)
 
     def acquisition(self, points: object) -> Floats:
@@ -324,6 +327,11 @@ class Agent:
     def _mask(self, step: Steps, among: Sequence[int] | None) -> ArmMask | None:
         """Return `among` as a mask over the arms, (1, n)."""
         if among is None:
+            if self.policy.context is not None:
+                text = (
+                    "ask() was given no arms, so it chose among those of all contexts. Pass the arms of this round's:"
+                )
+                warnings.warn(f"{text} among=np.flatnonzero(contexts == now).", PolicyWarning, stacklevel=3)
             return None
         if self.policy.continuous:
             raise ArgumentError.of("among", "all points, on a continuous domain", among, "Leave among out.")

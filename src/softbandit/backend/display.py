@@ -30,6 +30,26 @@ def brief_values(values: Mapping[str, Any]) -> str:
     return _listed(shown, len(shown), "values")
 
 
+def assigned(values: Mapping[str, Any]) -> str:
+    """Return all values by name as text.
+
+    >>> assigned({"workers": 33, "timeout": 0.123456})
+    'workers = 33, timeout = 0.1235'
+    """
+    return ", ".join(
+        f"{name} = {brief(value) if isinstance(value, float) else value}" for name, value in values.items()
+    )
+
+
+def brief_probability(probability: float) -> str:
+    """Return a probability as text.
+
+    >>> brief_probability(0.977), brief_probability(6e-16)
+    ('0.98', 'under 0.0001')
+    """
+    return f"{probability:.2g}" if probability >= 1e-4 else "under 0.0001"
+
+
 def counted(count: int, noun: str) -> str:
     """Return a count with its noun.
 

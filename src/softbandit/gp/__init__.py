@@ -10,7 +10,7 @@ from softbandit.gp.fitting import Fit, fit
 from softbandit.gp.interpolation import interpolation_error
 from softbandit.gp.kernel import Kernel, Rate, checked_kernel
 from softbandit.gp.kernels import Linear, Matern, SquaredExponential, Tabular
-from softbandit.gp.learning import learn
+from softbandit.gp.learning import learn, subset
 from softbandit.gp.nystrom import Budgeted
 from softbandit.gp.pivot_posterior import PivotPosterior
 from softbandit.gp.pivoted_cholesky import TOLERANCE, Features, checked_features, features, tolerance_for

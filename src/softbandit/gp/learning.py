@@ -41,7 +41,7 @@ def learn(
     """
     from scipy.optimize import minimize
 
-    objective = LogPosterior(kernel, _subset(data))
+    objective = LogPosterior(kernel, subset(data))
     if noise is not None:
         objective.lower[-1] = objective.upper[-1] = np.clip(np.log(noise), *RANGES[-1])
     k, d = objective.data.points.shape
@@ -63,7 +63,7 @@ def learn(
     return objective.model(theta), theta
 
 
-def _subset(data: Repeats) -> Repeats:
+def subset(data: Repeats) -> Repeats:
     """Return at most MOST_POINTS of the points: those observed most often, and others spread over the rest."""
     k = len(data.points)
     if k <= MOST_POINTS:

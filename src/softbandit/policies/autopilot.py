@@ -22,10 +22,11 @@ from softbandit.backend import ArmMask, DrawCount, Draws, Floats, Ints, PerCost,
 from softbandit.domains import FINITE_LIMIT, Domain, Space
 from softbandit.errors import ArgumentError
 from softbandit.gp import Kernel, Matern
-from softbandit.policies.autopilot_knowledge import CANDIDATES, Knowledge
+from softbandit.policies.autopilot_knowledge import CANDIDATES, INITIAL, Knowledge
 from softbandit.policies.autopilot_remarks import remarks
 from softbandit.policies.autopilot_words import learned_lines
 from softbandit.policies.base import MOST_CONSTRAINTS, About, Choice, State, Steps, check_size, without_tiny
+from softbandit.policies.outlook import Moments, Quantile, in_user_units, quantiles
 
 COPIES = 48  # candidates near each promising point
 RADII = (0.1, 0.03, 0.01)  # of these, relative to the domain's width
@@ -153,12 +154,14 @@ class Autopilot(Steps):
         """Whether all arms are looked at in each round."""
         return not self.continuous and len(self.arms) <= FINITE_LIMIT
 
-    def candidates(self, centres: Floats, t: int) -> tuple[Ints, Floats]:
-        """Return arms and points to look at in round t: anywhere, and near the centres."""
-        rng = np.random.default_rng([t, 1])
+    def candidates(self, centres: Floats, rng: np.random.Generator) -> tuple[Ints, Floats]:
+        """Return arms and points to look at in a round: anywhere, and near the centres."""
         if not self.continuous:
-            near = [np.argpartition(((self.arms - x) ** 2).sum(axis=1), COPIES)[:COPIES] for x in centres]
-            arms = np.unique(np.concatenate([rng.choice(len(self.arms), CANDIDATES, replace=False), *near]))
+            width = np.ptp(self.arms, axis=0)
+            unit = np.where(width > 0, width, 1.0)
+            gaps = ((((self.arms - x) / unit) ** 2).sum(axis=1) for x in centres)
+            neighbours = [np.argpartition(gap, COPIES)[:COPIES] for gap in gaps]
+            arms = np.unique(np.concatenate([rng.choice(len(self.arms), CANDIDATES, replace=False), *neighbours]))
             return arms, self.arms[arms]
         points = sample_points(self.arms, centres, rng)
         return np.full(len(points), -1), points
@@ -199,18 +202,21 @@ class Autopilot(Steps):
 
     def moments(self, state: State, points: Floats | None) -> tuple[Floats, Floats]:
         known: Knowledge = state.posterior[0]
-        if not known.models:
-            raise ArgumentError.of("posterior", "rounds to learn from", len(known.X), "Play the first rounds.")
-        X = self.arms if points is None else points
-        pairs = []
-        for i, (units, effects, _) in enumerate(known.models):
-            if points is None and known.posteriors:
-                mean, variance = known.posteriors[i].mean, known.posteriors[i].variance
-            else:
-                mean, variance = known.fits[i].at(X)
-            pairs.append(units.moments(mean, variance, effects.noise))
-        means, deviations = zip(*pairs, strict=True)
+        means, deviations = zip(*in_user_units(known.models, self._own_moments(known, points)), strict=True)
         return np.array(means), np.array(deviations)
+
+    def quantile(self, state: State, points: Floats | None) -> Quantile:
+        known: Knowledge = state.posterior[0]
+        return quantiles(known.models, self._own_moments(known, points))
+
+    def _own_moments(self, known: Knowledge, points: Floats | None) -> list[Moments]:
+        """Return mean and variance of each output in its own units, at points or at all arms."""
+        if not known.models:
+            raise ArgumentError.of("posterior", f"{INITIAL} rounds to learn from", len(known.X), "Play them first.")
+        if points is None and known.posteriors:
+            return [(posterior.mean, posterior.variance) for posterior in known.posteriors]
+        X = self.arms if points is None else points
+        return [known.fits[i].at(X) for i in range(len(known.models))]
 
     def __post_init__(self) -> None:
         space = self.arms if isinstance(self.arms, Domain) else None

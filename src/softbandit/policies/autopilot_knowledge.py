@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
+from zlib import crc32
 
 import numpy as np
 
@@ -190,7 +191,7 @@ class Knowledge:
         if self.posteriors:
             moments = [(mean[offered], variance[offered]) for mean, variance in o.moments]
             return Outlook(offered, o.points[offered], o.f[offered], o.g[:, offered], o.prices, o.phi, moments)
-        drawn = np.random.default_rng([len(self.X), 2]).permutation(offered)[:CANDIDATES]
+        drawn = self._generator(2).permutation(offered)[:CANDIDATES]
         arms = np.union1d(np.intersect1d(o.where, offered), drawn)
         points = self.policy.arms[arms]
         moments = [fit.at(points) for fit in self.fits]
@@ -205,11 +206,16 @@ class Knowledge:
         if self.posteriors:
             moments = [(p.mean, p.variance) for p in self.posteriors]
             return np.arange(len(self.policy.arms)), self.policy.arms, moments
-        where, points = self.policy.candidates(self.X[self._promising()], len(self.X))
+        where, points = self.policy.candidates(self.X[self._promising()], self._generator(1))
         moments = [fit.moments(points) for fit in self.fits]
         first = self._repeats.first_rounds
         first = np.append(first[first < self.fitted], np.sort(first[first >= self.fitted]))  # as in the fits
         return np.append(self.where[first], where), np.concatenate([self.fits[0].points, points]), moments
+
+    def _generator(self, purpose: int) -> np.random.Generator:
+        """Return a generator that is a function of the order of the rewards: trials differ in it, and units do not."""
+        order = np.argsort(self.Y[:, 0], kind="stable")
+        return np.random.default_rng([crc32(order.tobytes()), purpose])
 
     def _promising(self) -> Ints:
         """Return rounds at which the best of the observed points were played, by their means and the limits' prices."""

@@ -45,10 +45,11 @@ def _infeasible(known: Knowledge) -> dict[str, str]:
         return {}
     violation = _prices(known, 0.0).violation
     least = ", ".join(f"{v:.3g} ({name})" for name, v in zip(names(known)[1:], violation, strict=True) if v > 0)
+    aim = "aims at it" if len(violation) == 1 else "plays the arm of the least total"
     return {
         "limits": (
             "No mixture of arms meets the limits, even by optimistic estimates. "
-            f"The least violation is about {least} on average, and Autopilot aims at it. Raise the limits with "
+            f"The least violation is about {least} on average, and Autopilot {aim}. Raise the limits with "
             "agent.with_limits_raised(by=...), offer arms of lower cost, or check that costs are measured - limit."
         )
     }

@@ -2,14 +2,14 @@
 
 import math
 from collections.abc import Iterator
-from itertools import combinations
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from softbandit.backend import Floats
-from softbandit.domains import Space
+from softbandit.backend.display import assigned
 from softbandit.policies.autopilot_remarks import names
+from softbandit.policies.influences import influences
 
 if TYPE_CHECKING:
     from softbandit.policies.autopilot_knowledge import Knowledge, OutputModel
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 WIDTH = 79
 MOST_OUTPUTS = 5  # described one by one
 MOST_PARAMETERS = 6  # named in a line
-HARDLY = 0.1  # a parameter that changes less than this share of the variance hardly matters
+HARDLY = 0.05  # a parameter that causes less than this share of the variance hardly matters
 
 
 def learned_lines(known: "Knowledge") -> list[str]:
@@ -38,7 +38,7 @@ def _output(known: "Knowledge", i: int, name: str, model: "OutputModel") -> Iter
     limit = [] if i == 0 or not len(y) else [f"{side(y, noise)} its limit of 0"]
     price = [] if i == 0 else [f"price {known.outlook.phi[i - 1]:.3g}"]
     yield f"{name}: " + ", ".join([mean, *limit, *price, f"noise {noise:.3g}"])
-    yield "  " + "; ".join([_dependence(known, model), *_shape(model)])
+    yield "  " + "; ".join([_dependence(known, i), *_shape(model)])
 
 
 def side(costs: Floats, noise: float) -> str:
@@ -62,38 +62,12 @@ def _shape(model: "OutputModel") -> Iterator[str]:
         yield f"log scale beyond {bend:.3g}"
 
 
-def _dependence(known: "Knowledge", model: "OutputModel") -> str:
-    """Name the parameters that matter, the most important first, with the share of the variance that each changes."""
-    found = sorted(_influences(known, model).items(), key=lambda pair: -pair[1])
+def _dependence(known: "Knowledge", i: int) -> str:
+    """Name the parameters that matter, the most important first, with the share of the variance that each causes."""
+    found = sorted(influences(known, i).items(), key=lambda pair: -pair[1])
     strong = [f"{name} ({share:.0%})" for name, share in found if share >= HARDLY]
     more = ["..."] if len(strong) > MOST_PARAMETERS else []
     return "depends on " + (", ".join(strong[:MOST_PARAMETERS] + more) or "no parameter")
-
-
-def _influences(known: "Knowledge", model: "OutputModel") -> dict[str, float]:
-    """Return by how much of its variance the smooth part changes, if one parameter goes from end to end.
-
-    That is E[(f(x) - f(y))^2] / 2 for x and y that differ in it alone, in units of the variance.
-    """
-    middle, moves = _moves(known)
-    kernel, found = model.effects.kernel, {}
-    for name, (columns, ends) in moves.items():
-        X = np.tile(middle, (len(ends), 1))
-        X[:, columns] = ends
-        K = kernel(X, X)
-        found[name] = max(float(K[i, i] + K[j, j]) / 2 - float(K[i, j]) for i, j in combinations(range(len(X)), 2))
-    return found
-
-
-def _moves(known: "Knowledge") -> tuple[Floats, dict[str, tuple[slice, Floats]]]:
-    """Return the middle of the domain, and of each parameter its columns and its values there, end to end."""
-    space, arms = known.policy.space, known.policy.arms
-    if isinstance(space, Space):
-        varied = {name: (place, parameter.ends) for name, parameter, place in space.parts if parameter.width}
-        return np.full(space.dimension, 0.5), varied
-    low, high = (arms.min(axis=0), arms.max(axis=0)) if space is None else (space.lower, space.upper)
-    ends = np.stack([low, high])
-    return (low + high) / 2, {f"x[{j}]": (slice(j, j + 1), ends[:, j : j + 1]) for j in range(len(low))}
 
 
 def _best(known: "Knowledge") -> Iterator[str]:
@@ -122,6 +96,4 @@ def _place(known: "Knowledge", candidate: int) -> str:
     values = None if known.policy.space is None else known.policy.space.values(x)
     if values is None:
         return (f"arm {arm}: " if arm >= 0 else "") + np.array2string(x, precision=4, max_line_width=1000)
-    return ", ".join(
-        f"{name} = {value:.4g}" if isinstance(value, float) else f"{name} = {value}" for name, value in values.items()
-    )
+    return assigned(values)

@@ -176,6 +176,11 @@ class Steps(Policy):
     def moments(self, state: State, points: Floats | None) -> tuple[Floats, Floats]:
         """Return mu and sigma of trial 0, (1 + m, n) each: over the arms, or at points of a continuous domain."""
 
+    def quantile(self, state: State, points: Floats | None) -> Callable[[Floats | float], Floats]:
+        """Return trial 0's quantiles (1 + m, n): the outputs that are k deviations above their medians."""
+        mu, sigma = self.moments(state, points)
+        return lambda k: mu + k * sigma
+
     @property
     def batched(self) -> bool:
         """Whether the steps are array operations on all trials at once, which an engine can compile."""

@@ -6,7 +6,7 @@ Autopilot's docstring explains the symbols.
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -22,6 +22,7 @@ REPAYMENT = 4.0  # the highest price of repaying a debt, as a multiple of the li
 SURE = 2.5  # posterior standard deviations by which estimates are optimistic before a limit counts as out of reach
 PATIENCE = 100  # rounds left for which an arm that may be better by 1.2 standard deviations is worth a try
 
+Quantile = Callable[[Floats | float], Floats]
 Moments = tuple[Floats, Floats]  # mean and variance (c,) of one output, in its own units
 
 
@@ -74,14 +75,23 @@ class Standing:
         return self.optimism * math.sqrt(2 * math.log1p(self.left / PATIENCE))
 
 
+def quantiles(models: Sequence[OutputModel], moments: Iterable[Moments]) -> Quantile:
+    """Return the quantiles of all outputs in the user's units: k deviations above the medians (1 + m, c)."""
+    parts = [(model, mean, np.sqrt(variance)) for model, (mean, variance) in zip(models, moments, strict=True)]
+
+    def quantile(k: Floats | float) -> Floats:
+        rows = np.broadcast_to(k, (len(parts), np.shape(k)[-1] if np.ndim(k) else 1))
+        pairs = zip(parts, rows, strict=True)
+        return np.array([model.units.outside(z + row * std, model.effects.noise) for (model, z, std), row in pairs])
+
+    return quantile
+
+
 def optimistic(models: Sequence[OutputModel], moments: Iterable[Moments], width: float) -> tuple[Floats, Floats]:
-    """Return f_t (c,) and g_t (m, c)."""
-    signs = [1.0] + [-1.0] * (len(models) - 1)
-    f, *g = (
-        model.units.outside(mean + sign * width * np.sqrt(variance), model.effects.noise)
-        for sign, model, (mean, variance) in zip(signs, models, moments, strict=True)
-    )
-    return f, np.array(g).reshape(-1, len(f))
+    """Return f_t (c,) and g_t (m, c): rewards above and costs below their medians by `width` deviations."""
+    signs = np.array([1.0] + [-1.0] * (len(models) - 1))
+    h = quantiles(models, moments)(width * signs[:, None])
+    return h[0], h[1:]
 
 
 def in_user_units(models: Sequence[OutputModel], moments: Iterable[Moments]) -> list[Moments]:

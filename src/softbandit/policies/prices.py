@@ -14,8 +14,6 @@ MOST_STEPS = 100
 HIGHEST = 1e6  # price, in units of the reward's spread per spread of a cost: beyond it a limit cannot be met
 ENOUGH = 1e-9  # an improvement, in units of the reward's spread, that counts as none
 
-MANY = 900  # arms from which the simplex method of mixture.py is several times as fast as a solver for any program
-
 
 class Prices(NamedTuple):
     """The prices (m,) per unit of each cost, and whether some mixture meets the limits; if none does, phi = 0."""
@@ -36,9 +34,9 @@ def limit_prices(f: Floats, g: Floats, contexts: Ints | None = None) -> Prices:
         return Prices(np.zeros(0), True, np.zeros(0))
     scales = np.array([_spread(row) for row in (f, *g)])
     h = np.stack([f - f.mean(), *g]) / scales[:, None]  # a constant changes no price, but would cost digits
-    if m > 1 and contexts is None and len(f) > MANY:
+    if m > 1 and contexts is None:
         mixture = best_mixture(h[:1], h[None, 1:])
-        if mixture.feasible[0]:
+        if mixture.feasible[0] and np.isfinite(mixture.price).all():  # at the edge of what can be met they may disagree
             return Prices(mixture.price[0] * scales[0] / scales[1:], True, np.zeros(m))
     phi, violation = (_one_price if m == 1 else _several_prices)(h, contexts)
     return Prices(phi * scales[0] / scales[1:], not violation.any(), violation * scales[1:])
@@ -85,26 +83,51 @@ def _several_prices(h: Floats, contexts: Ints | None) -> tuple[Floats, Floats]:
     """Return phi (m,) and the least violation (m,), by linear program.
 
     Minimise mean_z u_z over (u, 0 <= phi <= HIGHEST) with u_z >= f(x) - phi . g(x) at every arm x of context z.
+    Costs that no mixture brings to their limit are left out: the others are of order 1, as their range is.
     """
-    m, n = len(h) - 1, h.shape[1]
-    labels = np.zeros(n, dtype=np.int64) if contexts is None else np.unique(contexts, return_inverse=True)[1].ravel()
+    f, g, none = h[0], h[1:], np.zeros(len(h) - 1)
+    labels = (
+        np.zeros(len(f), dtype=np.int64) if contexts is None else np.unique(contexts, return_inverse=True)[1].ravel()
+    )
     members = (labels[:, None] == np.arange(labels.max() + 1)).astype(float)  # (n, contexts)
-    K = members.shape[1]
-    cost = np.concatenate([np.full(K, 1 / K), np.zeros(m)])
-    bounds = [(None, None)] * K + [(0, HIGHEST)] * m
-    phi = _solve(c=cost, A_ub=np.c_[-members, -h[1:].T], b_ub=-h[0], bounds=bounds)[K:]
-    if phi.max() < HIGHEST * (1 - 1e-6):
-        return np.maximum(phi, 0.0), np.zeros(m)
-    # Minimise v over mixtures pi that give each context the same weight, with E_pi[g_i] <= v for every i.
-    *pi, v = _solve(
+    least, most = _means_of_ends(g, labels)
+    phi, binds = none.copy(), most > 0
+    if (least <= ENOUGH).all():
+        K, k = members.shape[1], np.count_nonzero(binds)
+        cost, bounds = np.append(np.full(K, 1 / K), np.zeros(k)), [(None, None)] * K + [(0, HIGHEST)] * k
+        phi[binds] = _solve(c=cost, A_ub=np.c_[-members, -g[binds].T], b_ub=-f, bounds=bounds)[K:]
+        if phi.max() < HIGHEST * (1 - 1e-6):
+            return np.maximum(phi, 0.0), none
+    violation = _least_violation(g, members, least, most)
+    return (np.maximum(phi, 0.0), none) if violation.max() <= ENOUGH else (none, violation)
+
+
+def _means_of_ends(g: Floats, labels: Ints) -> tuple[Floats, Floats]:
+    """Return the least and the largest mean of each cost (m,) over mixtures that give each context the same weight."""
+    low = np.full((labels.max() + 1, len(g)), np.inf)
+    high = -low
+    np.minimum.at(low, labels, g.T)
+    np.maximum.at(high, labels, g.T)
+    return low.mean(axis=0), high.mean(axis=0)
+
+
+def _least_violation(g: Floats, members: Floats, least: Floats, most: Floats) -> Floats:
+    """Return [E_pi[g]]_+ (m,) of the mixture pi, with the same weight for each context, whose largest is least.
+
+    Minimise v over pi and v >= v_0 with E_pi[g_i] <= v for every i; v_0 is the largest of the costs' own minima.
+    """
+    v_0 = max(float(least.max()), 0.0)
+    rows = g[most > v_0] - v_0
+    n, K = members.shape
+    *pi, _ = _solve(
         c=np.append(np.zeros(n), 1.0),
-        A_ub=np.c_[h[1:], -np.ones(m)],
-        b_ub=np.zeros(m),
+        A_ub=np.c_[rows, -np.ones(len(rows))],
+        b_ub=np.zeros(len(rows)),
         A_eq=np.c_[members.T, np.zeros(K)],
         b_eq=np.full(K, 1 / K),
-        bounds=[(0, None)] * n + [(None, None)],
+        bounds=[(0, None)] * (n + 1),
     )
-    return (np.maximum(phi, 0.0), np.zeros(m)) if v <= ENOUGH else (np.zeros(m), np.maximum(h[1:] @ np.array(pi), 0.0))
+    return np.asarray(np.maximum(g @ np.array(pi), 0.0))
 
 
 def _solve(**program: object) -> Floats:

@@ -1,4 +1,8 @@
-"""Recommendations after a run: the best arm that probably meets every limit, and the best mixture, by the posterior."""
+"""Recommendations after a run: the best arm that probably meets every limit, and the best mixture, by the posterior.
+
+The posterior of an output may be skewed, as on a log scale, so it is given by its quantiles: q(k) is the value that is
+k deviations above the median of a normal score. For a normal posterior that is mean + k std.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -8,14 +12,21 @@ import numpy as np
 
 from softbandit import validation
 from softbandit.backend import Bools, Floats, Ints, drop_single
-from softbandit.backend.display import brief, counted, html_text
+from softbandit.backend.display import assigned, brief, brief_probability, counted, html_text
 from softbandit.domains import Values, point_in_words
 from softbandit.errors import ArgumentError, Description, InfeasibleError
 from softbandit.theory.ledger import wrapped
 from softbandit.theory.optimum import largest_margin, randomized_optimum
 
+Quantile = Callable[
+    [Floats | float], Floats
+]  # k, one number or (1 + m, n) or (1 + m, 1) -> outputs at points (1 + m, n)
+
 NEGLIGIBLE = 1e-9  # weight in a mixture
-ROUNDING = 1e-12  # relative: a mean this small is zero
+ROUNDING = 1e-12  # relative: a value this small is zero
+FARTHEST = 40.0  # deviations: beyond, a probability is 0 or 1
+HALVINGS = 50  # of 2 FARTHEST, to find where a quantile is zero
+LEVELS = (np.arange(64) + 0.5) / 64  # probabilities whose quantiles stand for a posterior
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,8 +37,8 @@ class Mixture:
     arms: Ints | None  # (k,); None on a continuous domain
     x: Floats  # (k, d)
     values: list[Values] | None  # by name, in a Space
-    reward: float  # mean
-    cost: float | Floats  # mean: a number with one constraint, else an array
+    reward: float  # median, which is the mean if the posterior is normal
+    cost: float | Floats  # median: a number with one constraint, else an array
     feasible: float  # probability that every limit is met
     reward_interval: Floats  # (2,): it holds with the recommendation's probability, as does each cost's
     cost_interval: Floats  # (2,) with one constraint, else (m, 2)
@@ -35,7 +46,7 @@ class Mixture:
     def __str__(self) -> str:
         ends = np.reshape(self.cost_interval, (-1, 2))
         costs = ", ".join(map(_with_interval, np.atleast_1d(self.cost), ends))
-        limits = f", cost {costs}, feasible with probability {self.feasible:.2g}" if costs else ""
+        limits = f", cost {costs}, feasible with probability {brief_probability(self.feasible)}" if costs else ""
         lines = [f"  {weight:6.1%} {self._place(i)}" for i, weight in enumerate(self.weights)]
         return "\n".join(
             [*wrapped("  ", f"reward {_with_interval(self.reward, self.reward_interval)}{limits}"), *lines]
@@ -47,9 +58,8 @@ class Mixture:
     @property
     def outline(self) -> str:
         """The points, or their number, and what they yield, in a few words."""
-        limits = (
-            f", cost {brief(self.cost)}, feasible with probability {self.feasible:.2g}" if np.size(self.cost) else ""
-        )
+        chance = f"feasible with probability {brief_probability(self.feasible)}"
+        limits = f", cost {brief(self.cost)}, {chance}" if np.size(self.cost) else ""
         return f"{self._points}, reward {brief(self.reward)}{limits}"
 
     @property
@@ -63,7 +73,7 @@ class Mixture:
         arm = "" if self.arms is None else f"arm {self.arms[i]}: "
         if self.values is None:
             return arm + np.array2string(self.x[i], precision=4)
-        return arm + ", ".join(f"{name} = {value}" for name, value in self.values[i].items())
+        return arm + assigned(self.values[i])
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +84,7 @@ class Recommendation:
     """
 
     single: Mixture  # of one point
-    mixture: Mixture  # the best by the posterior means; often just at the limit, and feasible with probability 1/2
+    mixture: Mixture  # the best by the posterior medians; often just at the limit, and feasible with probability 1/2
     cautious: Mixture  # the best whose costs meet the limits at their upper bounds
 
     @property
@@ -123,68 +133,109 @@ class Recommendation:
 
 @dataclass(frozen=True, eq=False)
 class Beliefs:
-    """The posterior at the points to choose from."""
+    """The posterior at the points to choose from.
+
+    Without a covariance the values of an output at several points count as perfectly correlated, which is the most
+    cautious assumption: a quantile of a mixture is then the mixture of the quantiles.
+    """
 
     points: Floats  # (n, d)
-    mean: Floats  # (1 + m, n)
-    std: Floats  # (1 + m, n)
-    covariance: Callable[[Ints], Floats]  # numbers of k points -> their covariance in each output, (1 + m, k, k)
+    quantile: Quantile
+    covariance: Callable[[Ints], Floats] | None  # numbers of k points -> theirs in each output, (1 + m, k, k)
     arms: bool  # the points are all arms, in order
     values: Callable[[Floats], Values] | None  # of a point in a Space
     contexts: Ints | None = None  # (n,): of each point, numbered from 0; None without contexts
 
     def mixture(self, weights: Floats, probability: float) -> Mixture:
-        """Describe a mixture (n,). Outputs are independent in the posterior; points are not."""
+        """Describe a mixture (n,). Outputs are independent in the posterior."""
         from scipy.special import ndtri
 
         kept = np.where(weights > NEGLIGIBLE, weights, 0.0) / weights[weights > NEGLIGIBLE].sum()
         support = np.flatnonzero(kept)
-        w, X = kept[support], self.points[support]
-        variance = np.einsum("i,oij,j->o", w, self.covariance(support), w)
-        mean = self.mean @ kept
-        mean[np.abs(mean) < ROUNDING * np.abs(self.mean).max(axis=1)] = 0.0  # a mixture at the limit
-        reward, *costs = mean
-        std = np.sqrt(np.maximum(variance, 0.0))
-        feasible = float(chance(mean[1:], std[1:]))
-        intervals = mean[:, None] + ndtri((1 + probability) / 2) * std[:, None] * [-1, 1]  # normal
+        X, quantile = self.points[support], self._of_mixture(support, kept[support])
+        k = float(ndtri((1 + probability) / 2))
+        medians, intervals = quantile(0.0)[:, 0], np.concatenate([quantile(-k), quantile(k)], axis=1)
+        feasible = float(chances(quantile)[0])
         values = None if self.values is None else [self.values(x) for x in X]
-        cost: Any = drop_single(np.array(costs))
-        cost_interval = intervals[1] if len(costs) == 1 else intervals[1:]
+        cost: Any = drop_single(medians[1:])
+        cost_interval = intervals[1] if len(medians) == 2 else intervals[1:]
         arms = support if self.arms else None
-        return Mixture(w, arms, X, values, float(reward), cost, feasible, intervals[0], cost_interval)
+        reward = float(medians[0])
+        return Mixture(kept[support], arms, X, values, reward, cost, feasible, intervals[0], cost_interval)
+
+    def _of_mixture(self, support: Ints, w: Floats) -> Quantile:
+        """Return the quantiles of a mixture, (1 + m, 1) each."""
+        rounding = ROUNDING * np.abs(self.quantile(0.0)).max(axis=1)
+
+        def exact(values: Floats) -> Floats:
+            return np.where(np.abs(values) < rounding, 0.0, values)[:, None]  # a mixture at the limit
+
+        if self.covariance is None:
+            return lambda k: exact(self.quantile(k)[:, support] @ w)
+        variance = np.einsum("i,oij,j->o", w, self.covariance(support), w)
+        mean, std = self.quantile(0.0)[:, support] @ w, np.sqrt(np.maximum(variance, 0.0))
+        return lambda k: exact(mean + np.ravel(k) * std)
+
+
+def normal(mean: Floats, std: Floats) -> Quantile:
+    """Return the quantiles of normal posteriors."""
+    return lambda k: mean + k * std
 
 
 def recommend(beliefs: Beliefs, probability: float) -> Recommendation:
-    """Return the point of the largest mean reward of those that meet every limit with that probability, and mixtures.
+    """Return the point of the largest reward of those that meet every limit with that probability, and mixtures.
 
-    If no point does, it is the one of the largest probability. With contexts, there is one for each.
+    If no point does, it is the one that is expected to exceed the limits least. With contexts there is one for each,
+    which meets the limits in that context.
     """
     from scipy.special import ndtri
 
     p = validation.number("probability", probability)
     if not 0 < p < 1:
         raise ArgumentError.of("probability", "a number in (0, 1)", probability, "For example 0.9.")
-    f, g, sigma = beliefs.mean[0], beliefs.mean[1:], beliefs.std[1:]
-    single = best_single(f, g, sigma, p, beliefs.contexts)
-    # A mixture meets limit i with probability q if it does at the costs' quantiles of order q, and all m with p.
-    quantile = ndtri(1 - (1 - p) / max(len(g), 1))
-    return Recommendation(
-        single=beliefs.mixture(single, p),
-        mixture=beliefs.mixture(best_weights(f, g.T, beliefs.contexts), p),
-        cautious=beliefs.mixture(best_weights(f, (g + quantile * sigma).T, beliefs.contexts), p),
-    )
+    quantile = beliefs.quantile
+    f, *g = quantile(0.0)
+    # A mixture meets limit i with probability q if it does at the costs' quantiles of order q >= 1/2, and all m with p.
+    _, *upper = quantile(max(float(ndtri(1 - (1 - p) / max(len(g), 1))), 0.0))
+    single = best_single(quantile, chances(quantile), p, beliefs.contexts)
+    mixtures = [best_weights(f, np.reshape(costs, (-1, len(f))).T, beliefs.contexts) for costs in (g, upper)]
+    return Recommendation(*(beliefs.mixture(weights, p) for weights in (single, *mixtures)))
 
 
-def best_single(f: Floats, g: Floats, sigma: Floats, probability: float, contexts: Ints | None = None) -> Floats:
-    """Return the weights (n,) of the point that is recommended, given mean rewards, and means and deviations of costs.
+def best_single(quantile: Quantile, chance: Floats, probability: float, contexts: Ints | None = None) -> Floats:
+    """Return the weights (n,) of the point that is recommended, given the probability (n,) that each meets the limits.
 
-    Those that are likely to meet the limits come first, by their reward, then the others by their probability, and
-    if that is equal by cost.
+    Those that are likely to meet them come first, by their reward; then the others, the least expected excess first.
+    (Not the largest probability: where no point is likely, that is largest at the least known.)
     """
-    chances = chance(g, sigma)
-    likely: Bools = chances >= probability
-    among_equals = np.where(likely, f, -g.max(axis=0, initial=-np.inf))
-    return _best_of_each(contexts, among_equals, np.where(likely, 1.0, chances))
+    likely: Bools = chance >= probability
+    f = quantile(0.0)[0]
+    if contexts is None and likely.any():
+        return _best_of_each(None, np.where(likely, f, -np.inf))
+    return _best_of_each(contexts, f, np.where(likely, 1.0, -expected_excess(quantile)))
+
+
+def chances(quantile: Quantile) -> Floats:
+    """Return the probability (n,) that every cost is at most 0: bisection finds the scores at which costs are 0."""
+    from scipy.special import ndtr
+
+    low = np.full(quantile(0.0).shape, -FARTHEST)
+    high = -low
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        met = quantile(middle) <= 0
+        low, high = np.where(met, middle, low), np.where(met, high, middle)
+    return np.asarray(np.prod(ndtr(low[1:]), axis=0))
+
+
+def expected_excess(quantile: Quantile) -> Floats:
+    """Return the sum over the costs of E[max(g, 0)] at each point (n,), in units of their spreads over the points."""
+    from scipy.special import ndtri
+
+    medians = quantile(0.0)[1:]
+    spreads = np.std(medians, axis=1, keepdims=True)
+    excess = np.mean([np.maximum(quantile(float(k))[1:], 0.0) for k in ndtri(LEVELS)], axis=0)
+    return np.asarray((excess / np.where(spreads > 0, spreads, 1.0)).sum(axis=0))
 
 
 def _best_of_each(contexts: Ints | None, *keys: Floats) -> Floats:
@@ -196,14 +247,6 @@ def _best_of_each(contexts: Ints | None, *keys: Floats) -> Floats:
     weights = np.zeros(n)
     weights[best] = 1 / len(best)
     return weights
-
-
-def chance(mean: Floats, std: Floats) -> Floats:
-    """Return the probability that every cost is at most 0, given moments (m, ...)."""
-    from scipy.special import ndtr
-
-    known = np.where(mean <= 0, np.inf, -np.inf)
-    return np.asarray(np.prod(ndtr(np.where(std > 0, -mean / np.where(std > 0, std, 1.0), known)), axis=0))
 
 
 def best_weights(f: Floats, g: Floats, contexts: Ints | None) -> Floats:

@@ -116,6 +116,9 @@ def _learned(form: Kernel, X: Floats, y: Floats) -> Output:
     posterior = Exact.of(kernel, (result.noise / scale) ** 2, X, y[:, None])
     norm = math.sqrt(max(float(np.sum(posterior.coefficients * posterior.fitted)), 0.0))
     mean = posterior.fitted[:, 0]
+    if not norm:
+        got, remedy = Description("one that is zero in all rounds"), "Check that the right numbers were kept."
+        raise ArgumentError.of("history", "outputs to learn from", got, remedy)
     return Output(kernel, result.noise, max(INFLATION * norm, float(np.abs(mean).max())), mean)
 
 

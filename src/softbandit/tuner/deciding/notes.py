@@ -36,4 +36,5 @@ def infeasible(evidence: Evidence, forecast: Forecast) -> Iterator[str]:
     least = [
         f"{limit.name} {limit.show(limit.measure(v))}" for limit, v in zip(limits, violation, strict=True) if v > 0
     ]
-    yield f"The limits cannot all be met. The least violation is about {', '.join(least)}, and is aimed at."
+    aim = "is aimed at" if len(limits) == 1 else "the least total is aimed at"
+    yield f"The limits cannot all be met. The least violation is about {', '.join(least)}, and {aim}."

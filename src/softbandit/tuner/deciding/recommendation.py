@@ -7,21 +7,21 @@ mixture is the mixture of the quantiles.
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
 from softbandit import validation
 from softbandit.backend import Floats
-from softbandit.backend.display import brief_values, html_text
+from softbandit.backend.display import brief_probability, brief_values, html_text
 from softbandit.domains import Values
-from softbandit.policies.outlook import Moments, OutputModel
-from softbandit.theory.recommendation import NEGLIGIBLE, best_single, best_weights, chance
+from softbandit.policies.outlook import Moments, OutputModel, Quantile, quantiles
+from softbandit.theory.recommendation import NEGLIGIBLE, best_single, best_weights, chances
 from softbandit.tuner.words.description import Description
 from softbandit.tuner.words.wording import assignments, short, wrapped
 
 NEARLY = 0.9  # as likely to meet the limits as the most likely configuration
-FARTHEST = 8.0  # deviations: beyond them lies a probability of 1e-15
 
 
 class Estimate(NamedTuple):
@@ -80,7 +80,8 @@ class Recommendation:
 
     def __repr__(self) -> str:
         expected = f"{self.description.metric} {short(self.metric.value)}"
-        return f"Recommendation({brief_values(self.values)}; {expected}, feasible with probability {self.feasible:.2g})"
+        chance = f"feasible with probability {brief_probability(self.feasible)}"
+        return f"Recommendation({brief_values(self.values)}; {expected}, {chance})"
 
     def _repr_html_(self) -> str:
         return html_text(str(self))
@@ -102,7 +103,7 @@ class Recommendation:
         for limit, estimate in zip(self.description.limits, choice.limits, strict=True):
             yield from wrapped(f"  {limit.name} {estimate.show(limit.show)}, limit {limit.show(limit.bound)}")
         if choice.limits:
-            yield f"  all limits met with probability {choice.feasible:.2g}"
+            yield f"  all limits met with probability {brief_probability(choice.feasible)}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,10 +113,10 @@ class Posterior:
     models: Sequence[OutputModel]
     moments: Sequence[Moments]
 
-    def quantile(self, deviations: float) -> Floats:
-        """Return the reward and the costs so many deviations above their medians, (1 + m, n)."""
-        pairs = zip(self.models, self.moments, strict=True)
-        return np.array([m.units.outside(z + deviations * np.sqrt(v), m.effects.noise) for m, (z, v) in pairs])
+    @cached_property
+    def quantile(self) -> Quantile:
+        """The reward and the costs so many deviations above their medians, (1 + m, n)."""
+        return quantiles(self.models, self.moments)
 
     def best(self, probability: float) -> Floats:
         """Return the weights (n,) of the configuration to keep: 1 for one of them.
@@ -123,12 +124,21 @@ class Posterior:
         If none meets the limits with the given probability, as when a share is so small that it takes more rounds to
         tell, the best of those nearly as likely to meet them as any: otherwise the least active one would win.
         """
-        zeros = [model.units.inside(np.zeros(1)) for model in self.models]
-        costs = np.array([z - zero for zero, (z, _) in zip(zeros, self.moments, strict=True)])[1:]
-        deviations = np.sqrt([variance for _, variance in self.moments])[1:]
-        highest = float(chance(costs, deviations).max())
+        chance = self._chances()
+        highest = float(chance.max())
         enough = min(probability, NEARLY * highest) if highest >= 0.5 else probability
-        return best_single(self.quantile(0.0)[0], costs, deviations, enough)
+        return best_single(self.quantile, chance, enough)
+
+    def _chances(self) -> Floats:
+        """Return the probability that every cost is at most 0, in closed form, since every `ask` needs it."""
+        from scipy.special import ndtr
+
+        product = np.ones(len(self.moments[0][0]))
+        for model, (mean, variance) in list(zip(self.models, self.moments, strict=True))[1:]:
+            room, std = float(model.units.inside(np.zeros(1))[0]) - mean, np.sqrt(variance)
+            known = np.where(room >= 0, np.inf, -np.inf)
+            product *= ndtr(np.where(std > 0, room / np.where(std > 0, std, 1.0), known))
+        return product
 
 
 def recommend(
@@ -139,8 +149,8 @@ def recommend(
 
     p = validation.share("probability", probability, "For example 0.9.")
     f, *g = posterior.quantile(0.0)
-    # All m limits are met with probability p if each is met with probability 1 - (1 - p) / m.
-    _, *upper = posterior.quantile(float(ndtri(1 - (1 - p) / max(len(g), 1))))
+    # All m limits are met with probability p if each is met with probability 1 - (1 - p) / m, or more.
+    _, *upper = posterior.quantile(max(float(ndtri(1 - (1 - p) / max(len(g), 1))), 0.0))
     mixtures = [best_weights(f, np.reshape(costs, (-1, len(f))).T, None) for costs in (g, upper)]
     choices = [_choice(description, configurations, posterior, w, p) for w in (posterior.best(p), *mixtures)]
     return Recommendation(description, *choices)
@@ -154,7 +164,8 @@ def _choice(
     values = tuple(description.space.values(x) for x in configurations[support])
     played = Posterior(posterior.models, [(z[support], v[support]) for z, v in posterior.moments])
     metric, *limits = estimates(description, played, probability, shares)
-    return Choice(tuple(shares.tolist()), values, metric, tuple(limits), feasibility(played, shares))
+    feasible = chances(lambda k: played.quantile(k) @ shares[:, None])
+    return Choice(tuple(shares.tolist()), values, metric, tuple(limits), float(feasible[0]))
 
 
 def estimates(description: Description, posterior: Posterior, probability: float, shares: Floats) -> list[Estimate]:
@@ -168,22 +179,6 @@ def estimates(description: Description, posterior: Posterior, probability: float
         metric,
         *(_in_order(map(limit.measure, row)) for limit, row in zip(description.limits, ends[1:], strict=True)),
     ]
-
-
-def feasibility(posterior: Posterior, shares: Floats) -> float:
-    """Return the probability that a mixture meets all limits. Outputs are independent in the posterior."""
-    from scipy.optimize import brentq
-    from scipy.special import ndtr
-
-    def cost(deviations: float, i: int) -> float:
-        return float(posterior.quantile(deviations)[i] @ shares)
-
-    chances = []
-    for i in range(1, len(posterior.models)):
-        low, high = cost(-FARTHEST, i), cost(FARTHEST, i)
-        known = FARTHEST if high <= 0 else -FARTHEST  # if both ends are on one side of the limit
-        chances.append(ndtr(brentq(cost, -FARTHEST, FARTHEST, args=(i,)) if low < 0 < high else known))
-    return float(np.prod(chances))
 
 
 def _in_order(values: Iterable[float]) -> Estimate:

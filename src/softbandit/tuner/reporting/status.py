@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from softbandit.backend import Floats
+from softbandit.backend.display import brief_probability
 from softbandit.domains import Values
 from softbandit.tuner.reporting.intervals import Interval
 from softbandit.tuner.words.limits import Limit, Share
@@ -123,7 +124,7 @@ class Status:
         for status, interval in zip(self.limits, best.limits, strict=True):
             yield from wrapped(f"  {status.limit.name} {interval.show(status.limit.show)}")
         if self.limits:
-            yield f"  all limits met with probability {best.feasible:.2g}"
+            yield f"  all limits met with probability {brief_probability(best.feasible)}"
         if best.alternating is not None:
             shown = best.alternating.show(short)
             yield from wrapped(f"  {self.metric} {shown} if values may alternate: print(tuner.recommend())")
