@@ -164,6 +164,9 @@ def vector(what: str, value: object, count: int | None = None) -> Floats:
 
 def matrix(what: str, value: object) -> Floats:
     """Return a non-empty matrix of finite numbers, one row per point, as a read-only copy."""
+    if isinstance(value, Mapping):
+        expected, remedy = "a matrix of real numbers, or a space", "Wrap parameters by name: sb.Space({...})."
+        raise ArgumentError.of(what, expected, value, remedy)
     result = array(what, value, "a matrix of real numbers", "Pass one row per point.")
     if result.ndim != 2:
         remedy = f"Write {what}[:, None] for one feature per point." if result.ndim == 1 else "Pass one row per point."

@@ -343,3 +343,15 @@ def test_a_confidence_that_is_meant_as_success_is_warned_of():
     agent.tell(agent.ask(), 0.1, -0.1)
     with pytest.warns(sb.PolicyWarning, match="did you mean 0.05?"):
         agent.certificate(confidence=0.95)
+
+
+def test_a_cost_that_was_left_out_is_asked_for():
+    agent = sb.Agent(sb.Autopilot(np.linspace(0, 1, 5)[:, None]))
+    with pytest.raises(sb.FeedbackError, match="cost: expected one number, got none. Pass cost=measured - limit"):
+        agent.tell(agent.ask(), reward=1.0)
+
+
+def test_parameters_by_name_that_are_not_a_space_are_refused_with_what_to_do():
+    for build in (sb.Autopilot, lambda arms: examples_of.policy(examples_of.problem(), arms=arms)):
+        with pytest.raises(sb.ArgumentError, match="arms: expected a matrix of real numbers, or a space, got"):
+            build({"workers": sb.Integer(1, 4)})

@@ -135,6 +135,9 @@ class Agent:
         r = np.array([validation.number("reward", reward, FeedbackError)])
         if m == 0 and not (validation.is_listed(cost) and not len(cost)):  # type: ignore[arg-type]
             raise FeedbackError.of("cost", "none", cost, "This policy uses no costs: leave cost out.")
+        if m and isinstance(cost, tuple) and not cost:
+            expected = "one number" if m == 1 else f"{m} numbers"
+            raise FeedbackError.of("cost", expected, Description("none"), "Pass cost=measured - limit.")
         c = validation.numbers("cost", cost, m, FeedbackError, single=m == 1)[None, :]
         check_size(np.append(r, c))
         with self._lock:

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from softbandit import problems, validation
+from softbandit.backend.display import counted
 from softbandit.cli.shared import console, messages, print_table, progress_bar
 from softbandit.drawing import figure_path
 from softbandit.experiments.build import build_policy
@@ -55,7 +56,7 @@ def demo(
 
 def _print_scores(traces: Mapping[str, Trace], problem: problems.Problem, trials: int, horizon: int) -> None:
     best = randomized_optimum(problem.reward, problem.cost).value
-    title = f"{problem.name}, T = {horizon:,}, mean of {trials} trials"
+    title = f"{problem.name}, T = {horizon:,}, mean of {counted(trials, 'trial')}"
     rows = []
     for name, trace in traces.items():
         scores = score(trace, problem)
