@@ -176,6 +176,14 @@ def test_with_contexts_and_limits_out_of_reach_each_keeps_its_arm_of_the_least_c
     assert got.mixture.arms.tolist() == got.single.arms.tolist() == [1, 3]
 
 
+def test_with_contexts_and_several_limits_out_of_reach_the_mixture_has_the_least_excess_over_all_of_them():
+    """Arms 0 and 2 exceed one limit by 3 and stay below the other by 2.9: together both are exceeded by 0.05."""
+    costs = [[3.0, 1.0, -2.9, 1.0], [-2.9, 1.0, 3.0, 1.0]]
+    got = recommend(in_contexts([[0.0] * 4, *costs], [[0.0] * 4] * 3, [0, 0, 1, 1]), 0.9)
+    assert got.mixture.arms.tolist() == [0, 2]
+    np.testing.assert_allclose(got.mixture.cost, [0.05, 0.05])
+
+
 def test_without_constraints_the_best_mean_is_recommended():
     got = recommend(beliefs([[1.0, 3.0, 2.0]], [[1.0, 1.0, 1.0]]), 0.9)
     assert (got.arm, got.feasible, got.mixture.arms.tolist()) == (1, 1.0, [1])

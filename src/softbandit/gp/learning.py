@@ -46,20 +46,10 @@ def learn(
         objective.lower[-1] = objective.upper[-1] = np.clip(np.log(noise), *RANGES[-1])
     k, d = objective.data.points.shape
     evaluations = int(np.clip(WORK / max(outputs, 2) / (4 * k**3 + 40 * d * k**2), 8, 60))
-    starts = [objective.centre] if start is None else [start]
+    theta = np.clip(objective.centre if start is None else start, objective.lower, objective.upper)
     bounds = list(zip(objective.lower, objective.upper, strict=True))
-    runs = [
-        minimize(
-            objective,
-            np.clip(theta, objective.lower, objective.upper),
-            jac=True,
-            method="L-BFGS-B",
-            bounds=bounds,
-            options={"maxfun": evaluations},
-        )
-        for theta in starts
-    ]
-    theta = np.asarray(min(runs, key=lambda run: float(run.fun)).x)
+    options = {"maxfun": evaluations}
+    theta = np.asarray(minimize(objective, theta, jac=True, method="L-BFGS-B", bounds=bounds, options=options).x)
     return objective.model(theta), theta
 
 

@@ -53,8 +53,7 @@ def randomized_optimum(reward: Floats, cost: Floats, contexts: ArrayLike | None 
 
 def _best_vertex(f: Floats, g: Floats, contexts: ArrayLike | None) -> Floats:
     """Return pi* by linear program, with the same weight for every context."""
-    values, labels = np.unique(np.zeros(len(f)) if contexts is None else contexts, return_inverse=True)
-    members = (labels == np.arange(len(values))[:, None]).astype(float)
+    members = _members(len(f), contexts)
     x = minimise_linear(
         c=-f / _magnitude(f),
         A_ub=(g / _magnitude(g, axis=0)).T,
@@ -63,6 +62,12 @@ def _best_vertex(f: Floats, g: Floats, contexts: ArrayLike | None) -> Floats:
         b_eq=np.full(len(members), 1 / len(members)),
     )
     return _mixture(x)
+
+
+def _members(n: int, contexts: ArrayLike | None) -> Floats:
+    """Return which arms each context has, (contexts, n): 1 or 0."""
+    values, labels = np.unique(np.zeros(n) if contexts is None else contexts, return_inverse=True)
+    return np.asarray(labels == np.arange(len(values))[:, None], dtype=np.float64)
 
 
 def _best_pair(f: Floats, g: Floats, best: int | None) -> Floats:
@@ -117,8 +122,8 @@ def optimal_dual(reward: Floats, cost: Floats) -> OptimalDual:
     return OptimalDual(np.maximum(phi, 0.0) * f_scale / g_scale, float(u * f_scale))
 
 
-def largest_margin(cost: Floats) -> Slater:
-    """Maximise min_i -E_pi[g_i] over mixtures pi.
+def largest_margin(cost: Floats, contexts: ArrayLike | None = None) -> Slater:
+    """Maximise min_i -E_pi[g_i] over mixtures pi, which with contexts give every context the same weight.
 
     The margin is not positive if Slater's condition fails; `slater_condition` raises then.
 
@@ -127,16 +132,18 @@ def largest_margin(cost: Floats) -> Slater:
     """
     g = _costs(cost)
     n, m = g.shape
-    if m == 1:
+    if m == 1 and contexts is None:
         best = int(g.argmin())
         return Slater(float(-g[best, 0]), single_arm(n, best))
-    # Variables (pi, delta): maximise delta subject to g^T pi + delta <= 0, sum pi = 1.
+    members = _members(n, contexts)
+    K = len(members)
+    # Variables (pi, delta): maximise delta subject to g^T pi + delta <= 0, and 1 / K as the sum of pi in each context.
     x = minimise_linear(
         c=np.r_[np.zeros(n), -1.0],
         A_ub=np.c_[g.T / _magnitude(g), np.ones(m)],
         b_ub=np.zeros(m),
-        A_eq=np.r_[np.ones(n), 0.0][None, :],
-        b_eq=[1.0],
+        A_eq=np.c_[members, np.zeros(K)],
+        b_eq=np.full(K, 1 / K),
         bounds=[(0, None)] * n + [(None, None)],
     )
     weights = _mixture(x[:n])

@@ -256,10 +256,7 @@ def best_weights(f: Floats, g: Floats, contexts: Ints | None) -> Floats:
     try:
         return randomized_optimum(f, g, contexts).weights
     except InfeasibleError:
-        pass
-    if contexts is None:
-        return largest_margin(g).weights
-    return _best_of_each(contexts, -g.max(axis=1))
+        return largest_margin(g, contexts).weights
 
 
 def _with_interval(mean: float, ends: Floats) -> str:
