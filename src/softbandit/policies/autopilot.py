@@ -25,8 +25,8 @@ from softbandit.gp import Kernel, Matern
 from softbandit.policies.autopilot_knowledge import CANDIDATES, INITIAL, Knowledge
 from softbandit.policies.autopilot_remarks import remarks
 from softbandit.policies.autopilot_words import learned_lines
-from softbandit.policies.base import MOST_CONSTRAINTS, About, Choice, State, Steps, check_size, without_tiny
-from softbandit.policies.outlook import Moments, Quantile, in_user_units, quantiles
+from softbandit.policies.base import MOST_CONSTRAINTS, About, Choice, Quantile, State, Steps, check_size, without_tiny
+from softbandit.policies.outlook import Moments, in_user_units, quantiles
 
 COPIES = 48  # candidates near each promising point
 RADII = (0.1, 0.03, 0.01)  # of these, relative to the domain's width

@@ -57,6 +57,10 @@ def without_tiny(observed: Floats) -> Floats:
     return np.where(np.abs(observed) < SMALLEST, 0.0, observed)
 
 
+# k -> outputs (1 + m, n) that are k deviations above their medians; k is a number, or one per output and point
+Quantile = Callable[[Floats | float], Floats]
+
+
 class About(NamedTuple):
     """A policy in a few words."""
 
@@ -176,7 +180,7 @@ class Steps(Policy):
     def moments(self, state: State, points: Floats | None) -> tuple[Floats, Floats]:
         """Return mu and sigma of trial 0, (1 + m, n) each: over the arms, or at points of a continuous domain."""
 
-    def quantile(self, state: State, points: Floats | None) -> Callable[[Floats | float], Floats]:
+    def quantile(self, state: State, points: Floats | None) -> Quantile:
         """Return trial 0's quantiles (1 + m, n): the outputs that are k deviations above their medians."""
         mu, sigma = self.moments(state, points)
         return lambda k: mu + k * sigma

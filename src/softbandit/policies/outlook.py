@@ -6,7 +6,7 @@ Autopilot's docstring explains the symbols.
 """
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -14,6 +14,7 @@ import numpy as np
 
 from softbandit.backend import Floats, Ints
 from softbandit.gp import Kernel, PointEffects
+from softbandit.policies.base import Quantile
 from softbandit.policies.output_units import Units
 from softbandit.policies.prices import Prices, limit_prices
 
@@ -22,7 +23,6 @@ REPAYMENT = 4.0  # the highest price of repaying a debt, as a multiple of the li
 SURE = 2.5  # posterior standard deviations by which estimates are optimistic before a limit counts as out of reach
 PATIENCE = 100  # rounds left for which an arm that may be better by 1.2 standard deviations is worth a try
 
-Quantile = Callable[[Floats | float], Floats]
 Moments = tuple[Floats, Floats]  # mean and variance (c,) of one output, in its own units
 
 

@@ -15,12 +15,9 @@ from softbandit.backend import Bools, Floats, Ints, drop_single
 from softbandit.backend.display import assigned, brief, brief_probability, counted, html_text
 from softbandit.domains import Values, point_in_words
 from softbandit.errors import ArgumentError, Description, InfeasibleError
+from softbandit.policies.base import Quantile
 from softbandit.theory.ledger import wrapped
 from softbandit.theory.optimum import largest_margin, randomized_optimum
-
-Quantile = Callable[
-    [Floats | float], Floats
-]  # k, one number or (1 + m, n) or (1 + m, 1) -> outputs at points (1 + m, n)
 
 NEGLIGIBLE = 1e-9  # weight in a mixture
 ROUNDING = 1e-12  # relative: a value this small is zero
@@ -234,8 +231,8 @@ def expected_excess(quantile: Quantile) -> Floats:
 
     medians = quantile(0.0)[1:]
     spreads = np.std(medians, axis=1, keepdims=True)
-    excess = np.mean([np.maximum(quantile(float(k))[1:], 0.0) for k in ndtri(LEVELS)], axis=0)
-    return np.asarray((excess / np.where(spreads > 0, spreads, 1.0)).sum(axis=0))
+    total = sum(np.maximum(quantile(float(k))[1:], 0.0) for k in ndtri(LEVELS))
+    return np.asarray((total / len(LEVELS) / np.where(spreads > 0, spreads, 1.0)).sum(axis=0))
 
 
 def _best_of_each(contexts: Ints | None, *keys: Floats) -> Floats:

@@ -8,7 +8,8 @@ from softbandit.backend import Floats, Ints
 from softbandit.domains import Domain, Space
 from softbandit.errors import InfeasibleError
 from softbandit.policies import Policy
-from softbandit.theory.recommendation import Beliefs, Quantile, normal
+from softbandit.policies.base import Quantile
+from softbandit.theory.recommendation import Beliefs, normal
 from softbandit.theory.regression import RunPosterior
 from softbandit.theory.run_model import Rounds, Run, observed_points, step_of
 from softbandit.theory.space_optimum import generate_candidates, initial_points
