@@ -2,7 +2,7 @@
 
 import numpy as np
 from decision_problems import FAMILY_OF
-from decision_report import BOUND
+from decision_results import BOUND
 from matplotlib.ticker import NullLocator
 
 from softbandit.drawing import COLOURS, draw_band, finish, new_figure
@@ -45,7 +45,7 @@ def typical(results, method):
 def curves(rows):
     """Draw the running means of cost (limit 0) and gap: one column per problem, one line per method."""
     problems, methods = (list(dict.fromkeys(row[name] for row in rows)) for name in ("problem", "method"))
-    figure = new_figure(width=3 * max(len(problems), 1) + 0.5, height=5.4)
+    figure = new_figure(width=3 * max(len(problems), 1) + 0.5, height=6.2)
     grid = figure.subplots(2, max(len(problems), 1), squeeze=False, sharex=True)
     for problem, (cost, gap) in zip(problems, grid.T, strict=False):
         for method, colour in zip(methods, COLOURS, strict=False):
@@ -61,9 +61,9 @@ def curves(rows):
             axes.yaxis.set_minor_locator(NullLocator())
         finish(cost, problem, "", "mean cost so far, in spreads" if cost is grid[0, 0] else "")
         finish(gap, "", "round", "regret per round so far, in spreads" if gap is grid[1, 0] else "")
+    figure.tight_layout(rect=(0, 0.05, 1, 1))
     if rows:
-        grid[0, -1].legend(frameon=False, fontsize=8)
-    figure.tight_layout()
+        figure.legend(*grid[0, -1].get_legend_handles_labels(), loc="lower center", ncols=len(methods), frameon=False)
     return figure
 
 

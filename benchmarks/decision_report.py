@@ -1,10 +1,8 @@
 """Tables and figures of docs/decisions.md from the rows of decisions.py.
 
-A run's value is max(P, floor): below the noise level, totals differ by luck. A method's ratio in a cell (problem,
-rounds) is its mean value relative to that of the best method of the cell. The clairvoyant is never the best.
+decision_results.py compares the methods in each cell (problem, rounds).
 """
 
-from collections import defaultdict
 from functools import cache
 from typing import NamedTuple
 
@@ -13,14 +11,28 @@ import report
 import tables
 from decision_measures import FIRST, repayable, spread_values, truth
 from decision_problems import FAMILY_OF, PROBLEMS, RANDOM
+from decision_results import BOUND, Results
 
 from softbandit.domains import Domain
 
+PAGE, CHOICE_PAGE = report.DOCS / "decisions.md", report.DOCS / "which.md"
 MEASURED = ("storm", "databases")
 LONG = 2000  # rounds, for the fall of the regret
 SEEDS = 10  # that a conclusion needs
-BOUND = "clairvoyant"  # not a competitor
 TOLD = ("opb", "sgp-ucb", "stageopt")  # a safe arm, which the others must find
+CHOICES = {  # methods that users choose from, and what they are called there
+    "autopilot": "Autopilot",
+    "opb": "OPB, given a safe arm",
+    "stageopt": "StageOpt, given a safe arm",
+    "sgp-ucb": "SGP-UCB, given a safe arm",
+    "botorch-scbo": "BoTorch's SCBO",
+    "botorch-logei": "BoTorch's constrained log-EI",
+    "optuna-gp": "Optuna's GP sampler",
+    "cei": "constrained EI",
+    "optuna-tpe": "Optuna's TPE",
+    "ckb": "CKB",
+    "random": "random",
+}
 LOWEST, FAMILY_RATIO, PROBLEM_RATIO, KEPT, FALL = 0.8, 1.3, 2.0, 0.95, 0.5  # the targets
 
 
@@ -30,85 +42,22 @@ class Target(NamedTuple):
     reached: bool
 
 
-class Results:
-    """Rows of runs by (problem, rounds), method and seed."""
-
-    def __init__(self, rows):
-        order = {name: i for i, name in enumerate(FAMILY_OF)}
-        self.runs = defaultdict(lambda: defaultdict(dict))
-        for row in rows:
-            numbers = {name: float(value) for name, value in row.items() if name not in ("problem", "method")}
-            self.runs[row["problem"], int(row["rounds"])][row["method"]][int(row["seed"])] = numbers
-        self.cells = sorted(self.runs, key=lambda cell: (order[cell[0]], cell[1]))
-        self.methods = list(dict.fromkeys(row["method"] for row in rows))
-
-    def column(self, cell, method, name):
-        """Return a measure of all seeds."""
-        return np.array([run[name] for run in self.runs[cell].get(method, {}).values()])
-
-    def values(self, cell, method):
-        """Return max(P, floor) by seed."""
-        return {seed: max(run["P"], run["floor"]) for seed, run in self.runs[cell].get(method, {}).items()}
-
-    @cache  # noqa: B019 - one Results per program
-    def ratio(self, cell, method):
-        """Return the mean value relative to the best method's, over the seeds that both have; NaN if it was not run."""
-        ours = self.values(cell, method)
-        ratios = [1.0] if ours and method != BOUND else []
-        for other in self.runs[cell].keys() - {method, BOUND}:
-            theirs = self.values(cell, other)
-            common = ours.keys() & theirs.keys()
-            if common:
-                ratios.append(sum(ours[seed] for seed in common) / sum(theirs[seed] for seed in common))
-        return max(ratios, default=np.nan)
-
-    def against(self, method, other, cells):
-        """Return the geometric mean of the values of one method relative to another's, over the runs that both have."""
-        logs = []
-        for cell in cells:
-            ours, theirs = self.values(cell, method), self.values(cell, other)
-            logs += [np.log(ours[seed] / theirs[seed]) for seed in ours.keys() & theirs.keys()]
-        return float(np.exp(np.mean(logs))) if logs else np.nan
-
-    def worst(self, method, cells):
-        """Return the method against which this one does worst over these cells, and the ratio."""
-        ratios = {m: self.against(method, m, cells) for m in self.methods if m not in (method, BOUND)}
-        ratios = {m: ratio for m, ratio in ratios.items() if np.isfinite(ratio)}
-        other = max(ratios, key=ratios.get)
-        return other, ratios[other]
-
-    def floor(self, cell):
-        """Return the mean noise level."""
-        return np.mean([run["floor"] for runs in self.runs[cell].values() for run in runs.values()])
-
-    def of_family(self, family):
-        return [cell for cell in self.cells if FAMILY_OF[cell[0]] == family]
-
-    def of_problem(self, problem):
-        return [cell for cell in self.cells if cell[0] == problem]
-
-    def families(self):
-        return list(dict.fromkeys(FAMILY_OF[problem] for problem, _ in self.cells))
-
-    def problems(self):
-        return list(dict.fromkeys(problem for problem, _ in self.cells))
-
-
 def write(folder, subject):
     """Write the parts of docs/decisions.md and its figures; print the targets."""
     import decision_plots
 
     rows = tables.read(folder / "cells.csv")
-    results, alike = Results(rows), Results([row for row in rows if row["method"] not in TOLD])
-    decision_plots.ratios(results).savefig(report.DOCS / "decisions.png")
+    decision_plots.ratios(Results(rows)).savefig(report.DOCS / "decisions.png")
     decision_plots.curves(tables.read(folder / "curves.csv")).savefig(report.DOCS / "decisions-runs.png")
-    path = report.DOCS / "decisions.md"
-    path.write_text(report.replace_parts(path.read_text(), parts(results, alike, subject)))
-    print(targets_table(results, subject), targets_table(alike, subject), path, sep="\n")
+    shown = parts(rows, subject)
+    PAGE.write_text(report.replace_parts(PAGE.read_text(), shown))
+    CHOICE_PAGE.write_text(report.replace_parts(CHOICE_PAGE.read_text(), choice_parts(rows)))
+    print(shown["targets"], shown["targets-alike"], PAGE, sep="\n")
 
 
-def parts(results, alike, subject):
-    """Return the parts of the page; `alike` are the results of the methods that were told the same."""
+def parts(rows, subject):
+    """Return the parts of the page by name."""
+    results, alike = Results(rows), Results([row for row in rows if row["method"] not in TOLD])
     return {
         "scope": scope(results),
         "targets": targets_table(results, subject),
@@ -120,14 +69,31 @@ def parts(results, alike, subject):
     }
 
 
-def scope(results):
+def choice_parts(rows):
+    """Return the part of docs/which.md: the methods that users choose from, the best first."""
+    results = Results(rows)
+    lines = []
+    for method in CHOICES.keys() & set(results.methods):
+        *_, everywhere, _, _, _, kept, _, stuck, milliseconds = method_row(results, method, results.families())
+        lines.append([CHOICES[method], everywhere, kept, stuck, milliseconds])
+    lines.sort(key=lambda line: float(line[1].split()[0]))
+    head = ["method", "cost of decisions", "limits kept", "stuck on a wrong arm", "ms per round"]
+    return {"decisions": f"{amount(results)}.\n\n" + report.markdown(head, lines, left=1)}
+
+
+def amount(results):
     """Return in words how much was run."""
+    runs = sum(len(seeds) for cell in results.runs.values() for seeds in cell.values())
+    return f"{runs:,} runs: {len(results.methods)} methods, {len(results.problems())} problems"
+
+
+def scope(results):
+    """Return in words how much was run, and if it is enough."""
     seeds = [len(runs) for cell in results.runs.values() for runs in cell.values()]
     lengths = sorted({rounds for _, rounds in results.cells})
-    counts = f"{min(seeds)} to {max(seeds)}" if min(seeds) < max(seeds) else f"{max(seeds)}"
-    words = f"{sum(seeds):,} runs: {len(results.methods)} methods, {len(results.problems())} problems"
-    trial = "" if min(seeds) >= SEEDS else f" A trial: conclusions need at least {SEEDS} seeds of every method."
-    return f"{words}, T = {', '.join(f'{T:,}' for T in lengths)}, {counts} seeds.{trial}\n"
+    counts = fewest_to_most(seeds)
+    trial = "" if min(seeds) >= SEEDS else f" Where a method has fewer than {SEEDS}, its figures are provisional."
+    return f"{amount(results)}, T = {', '.join(f'{T:,}' for T in lengths)}, {counts} seeds.{trial}\n"
 
 
 # -- The targets. --
@@ -154,16 +120,18 @@ def targets(results, subject):
 
 
 def lowest(results, subject, cells):
-    best = sum(results.ratio(cell, subject) <= 1 for cell in cells)
-    rivals = [len(results.runs[cell].keys() - {subject, BOUND}) for cell in cells]  # few of them are easily beaten
-    measured = f"{best} of {len(cells)} (each against {min(rivals)} to {max(rivals)} methods)"
-    return Target(f"lowest P in {LOWEST:.0%} of cells", measured, best >= LOWEST * len(cells))
+    rivals = {cell: len(results.runs[cell].keys() - {subject, BOUND}) for cell in cells}
+    compared = [cell for cell in cells if rivals[cell]]
+    best = sum(results.ratio(cell, subject) <= 1 for cell in compared)
+    counts = fewest_to_most(rivals[cell] for cell in compared)  # few of them are easily beaten
+    measured = f"{best} of {len(compared)} (rivals in each: {counts})"
+    return Target(f"lowest P in {LOWEST:.0%} of cells", measured, best >= LOWEST * len(compared))
 
 
 def ratios(results, subject, kind, most, groups):
     """Return the largest ratio to any other method over the groups of cells."""
     worst = {name: results.worst(subject, cells) for name, cells in groups.items()}
-    name = max(worst, key=lambda name: worst[name][1])
+    name = max(worst, key=lambda name: np.nan_to_num(worst[name][1]))
     other, ratio = worst[name]
     wanted = f"at most {most:g} times the best method on every {kind}"
     return Target(wanted, f"{ratio:.2f} ({name}, against {other})", ratio <= most)
@@ -179,8 +147,14 @@ def limits_kept(results, subject, cells):
 
 
 def can_repay(name, rounds):
+    return repayable(*first_instance(name), rounds)
+
+
+@cache
+def first_instance(name):
+    """Return a problem and its truth."""
     problem = PROBLEMS[name](0)
-    return repayable(problem, truth(problem), rounds)
+    return problem, truth(problem)
 
 
 def not_stuck(results, subject, cells):
@@ -208,7 +182,18 @@ def regret_falls(results, subject, cells):
 def methods_table(results):
     """Return one row per method: its ratio to the best on each family, and how it kept the limits."""
     families = results.families()
-    head = ["method", *families, "all", "cells", "lowest", "limits kept", "rounds over", "stuck", "ms per round"]
+    head = [
+        "method",
+        *families,
+        "all",
+        "cells",
+        "seeds",
+        "lowest",
+        "limits kept",
+        "rounds over",
+        "stuck",
+        "ms per round",
+    ]
     lines = [[method, *method_row(results, method, families)] for method in results.methods]
     everywhere = head.index("all")
     lines.sort(key=lambda line: float(line[everywhere].split()[0]))
@@ -225,12 +210,19 @@ def method_row(results, method, families):
         *(typical_ratio(results, method, results.of_family(family)) for family in families),
         typical_ratio(results, method, results.cells),
         str(len(cells)),
+        fewest_to_most(len(results.runs[cell][method]) for cell in cells),
         "" if method == BOUND else f"{np.mean([results.ratio(cell, method) <= 1 for cell in cells]):.0%}",
         f"{mean('excess', lambda x: np.mean(x <= 1)):.0%}",
         f"{mean('over'):.0%}",
         f"{mean('stuck'):.0%}",
         report.number(1e3 * mean("seconds_per_round", np.median)),
     ]
+
+
+def fewest_to_most(counts):
+    """Return a range of counts as text."""
+    fewest, *_, most = sorted([*counts] * 2) or [0, 0]
+    return f"{fewest} to {most}" if fewest < most else f"{most}"
 
 
 def typical_ratio(results, method, cells):
@@ -270,8 +262,7 @@ def problems_table(problems):
 
 
 def problem_line(name):
-    problem = PROBLEMS[name](0)
-    known = truth(problem)
+    problem, known = first_instance(name)
     on_space = isinstance(problem.arms, Domain)
     arms = f"a space, d = {problem.arms.dimension}" if on_space else f"{len(problem.arms):,}"
     prices, noise = (known.prices / known.rates).max(), (known.noise[1:] / known.spreads[1:]).max()

@@ -1,11 +1,12 @@
 """The comparison of decisions: every method on every kind of problem, by what its decisions cost.
 
-`python benchmarks/decisions.py run --out DIR [--jobs 16] [--methods ...] [--problems ...] [--rounds ...] [--seeds 10]`
-`python benchmarks/decisions.py report DIR [--subject autopilot]`
+`python benchmarks/decisions.py run [--jobs 16] [--methods ...] [--problems ...] [--rounds ...] [--seeds 10]`
+`python benchmarks/decisions.py report [DIR] [--subject autopilot]`
 
 A cell is one run: (problem, method, rounds, seed). Its measures are a row of DIR/cells.csv, and its course, for the
-problems of the figures, rows of DIR/curves.csv. Finished cells are skipped, so that a run can be stopped and continued.
-`report` writes the tables and figures of docs/decisions.md.
+problems of the figures, rows of DIR/curves.csv. DIR is benchmarks/results/decisions, or given by `run --out`.
+Finished cells are skipped, so that a run can be stopped and continued. `report` writes the tables and figures of
+docs/decisions.md.
 """
 
 import argparse
@@ -25,13 +26,14 @@ from decision_runs import COLUMNS, CURVE_COLUMNS, Cell, results, sharing
 from joblib import Parallel, delayed
 
 ROUNDS, SPACE_ROUNDS = (100, 300, 2000), (100, 300)
+FOLDER = tables.RESULTS / "decisions"
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(required=True)
     runner = commands.add_parser("run")
-    runner.add_argument("--out", type=Path, required=True)
+    runner.add_argument("--out", type=Path, default=FOLDER)
     runner.add_argument("--jobs", type=int, default=1)
     runner.add_argument("--methods", nargs="+", choices=METHODS, default=[*METHODS])
     runner.add_argument("--problems", nargs="+", choices=[*PROBLEMS, *FAMILIES], default=[*PROBLEMS])
@@ -41,7 +43,7 @@ def main():
     runner.add_argument("--again", action="store_true", help="run finished cells again; the last row of a cell counts")
     runner.set_defaults(command=run)
     reporter = commands.add_parser("report")
-    reporter.add_argument("folder", type=Path)
+    reporter.add_argument("folder", type=Path, nargs="?", default=FOLDER)
     reporter.add_argument("--subject", choices=METHODS, default="autopilot", help="method whose targets are checked")
     reporter.set_defaults(command=report)
     options = parser.parse_args()
