@@ -88,7 +88,7 @@ def test_shares_are_those_of_the_variance_of_a_linear_function():
     """5 x0 over a width of 1 and x1 over 8 have variances 25 / 12 and 64 / 12: 28% and 72%."""
     agent = played(sb.Autopilot(sb.Box([0, -3], [1, 5]), constraints=0), 30, lambda d: (5 * d.x[0] + d.x[1], []), 0.1)
     shares = dict(re.findall(r"(x\[\d\]) \((\d+)%\)", after(agent, "reward:")))
-    # See test_influences.py for the sampling error; what was learned of a linear function is good to a few percent.
+    # See test_dependence.py for the sampling error; what was learned of a linear function is good to a few percent.
     assert int(shares["x[0]"]) == pytest.approx(28, abs=6)
     assert int(shares["x[1]"]) == pytest.approx(72, abs=8)
 

@@ -9,7 +9,7 @@ import numpy as np
 from softbandit.backend import Floats
 from softbandit.backend.display import assigned
 from softbandit.policies.autopilot_remarks import names
-from softbandit.policies.influences import influences
+from softbandit.policies.dependence import influences
 
 if TYPE_CHECKING:
     from softbandit.policies.autopilot_knowledge import Knowledge, OutputModel

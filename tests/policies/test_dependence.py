@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from softbandit.policies.influences import PAIRS, total_effects
+from softbandit.policies.dependence import PAIRS, total_effects
 
 rng = np.random.default_rng(0)
 PLACES = {"a": slice(0, 1), "b": slice(1, 2), "kind": slice(2, 4)}
