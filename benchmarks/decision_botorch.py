@@ -1,7 +1,8 @@
 """BoTorch behind the interface of decision_methods.py: constrained log-EI, and SCBO. Needs botorch.
 
-The models are BoTorch's defaults (`SingleTaskGP` which standardises outputs), fitted again each time that the number of
-rounds has grown by a fifth. Arms are compared by the acquisition at all of them; a space is searched.
+The model is BoTorch's default (a `SingleTaskGP` of all outputs, each standardised, with its own scales), fitted again
+each time that the number of rounds has grown by a fifth. Arms are compared by the acquisition at all of them; a space
+is searched.
 """
 
 import warnings
@@ -11,23 +12,24 @@ import torch
 from botorch.acquisition.analytic import LogConstrainedExpectedImprovement, LogProbabilityOfFeasibility
 from botorch.fit import fit_gpytorch_mll
 from botorch.generation.sampling import ConstrainedMaxPosteriorSampling
-from botorch.models import ModelListGP, SingleTaskGP
+from botorch.models import SingleTaskGP
 from botorch.optim import optimize_acqf
 from continuous_botorch import region
 from decision_methods import UniformlyRandom, best_feasible
-from gpytorch.mlls import SumMarginalLogLikelihood
+from gpytorch.mlls import ExactMarginalLogLikelihood
 
 from softbandit.domains import Domain
 
 GROWTH = 1.2  # of the number of rounds between two fits
 CANDIDATES = 1000  # of SCBO
+ARMS_AT_ONCE = 256  # whose covariances fit in the cache
 
 torch.set_num_threads(1)
 warnings.filterwarnings("ignore", module="botorch|linear_operator|gpytorch")
 
 
 class Modelled:
-    """Random points first, max(8, 2 (d + 1)) of them; then the `best` point by models of all outputs.
+    """Random points first, max(8, 2 (d + 1)) of them; then the `best` point by a model of all outputs.
 
     Points are in the unit cube.
     """
@@ -54,15 +56,15 @@ class Modelled:
         self.X, self.Y = np.vstack([self.X, x]), np.vstack([self.Y, np.append(reward, costs)])
 
     def learn(self):
-        """Condition the models on all rounds; fit them first, if that is due."""
+        """Condition the model on all rounds; fit it first, if that is due."""
         X, Y = torch.as_tensor(self.X), torch.as_tensor(self.Y)
         if len(X) >= self.next_fit:
             self.next_fit = GROWTH * len(X)
-            self.model = ModelListGP(*(SingleTaskGP(X, y[:, None]) for y in Y.T))
-            fit_gpytorch_mll(SumMarginalLogLikelihood(self.model.likelihood, self.model))
+            self.model = SingleTaskGP(X, Y)
+            fit_gpytorch_mll(ExactMarginalLogLikelihood(self.model.likelihood, self.model))
         self.model.eval()
-        for model, y in zip(self.model.models, Y.T, strict=True):
-            model.set_train_data(X, model.outcome_transform(y[:, None])[0][:, 0], strict=False)
+        targets = self.model.outcome_transform(Y)[0].T
+        self.model.set_train_data(X.expand(len(targets), *X.shape), targets, strict=False)
 
     def point(self, x):
         """Return a point of the unit cube as a point of the space."""
@@ -79,7 +81,8 @@ class LogEI(Modelled):
             x, _ = optimize_acqf(acquisition, edges, q=1, num_restarts=4, raw_samples=256)
             return self.point(x.numpy()[0])
         with torch.no_grad():
-            return int(acquisition(torch.tensor(self.arms)[:, None]).argmax())
+            parts = torch.tensor(self.arms)[:, None].split(ARMS_AT_ONCE)
+            return int(torch.cat([acquisition(part) for part in parts]).argmax())
 
     def acquisition(self):
         with torch.no_grad():
@@ -102,8 +105,8 @@ class SCBO(Modelled):
     def best(self):
         centre = self.X[best_feasible(self.Y)]
         candidates = self.nearby_arms(centre) if not self.on_space else self.nearby_points(centre)
-        reward, *costs = self.model.models
-        sampler = ConstrainedMaxPosteriorSampling(reward, ModelListGP(*costs), replacement=False)
+        reward, costs = self.model.subset_output([0]), self.model.subset_output(range(1, self.Y.shape[1]))
+        sampler = ConstrainedMaxPosteriorSampling(reward, costs, replacement=False)
         with torch.no_grad():
             x = sampler(torch.as_tensor(candidates), num_samples=1).numpy()[0]
         return self.point(x) if self.on_space else int(np.abs(self.arms - x).sum(axis=1).argmin())
