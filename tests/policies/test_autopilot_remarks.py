@@ -7,7 +7,7 @@ import pytest
 
 import softbandit as sb
 from softbandit.agent import AWAY
-from softbandit.policies.autopilot_remarks import FIRST
+from softbandit.policies.autopilot_remarks import FIRST, is_far_within
 
 ARMS = np.linspace(0, 1, 12)[:, None]
 NOISE = 0.05
@@ -76,6 +76,19 @@ def test_a_cost_that_is_never_negative_is_noticed_but_not_one_that_crosses_its_l
     (said, *others) = play(autopilot(constraints=2), FIRST, both)
     assert said.startswith("The cost 0 was never below zero in 20 rounds")
     assert not any("The cost 1" in m for m in others)
+
+
+def test_a_cost_that_never_comes_near_its_limit_is_noticed():
+    """Seconds, from 0.5 to 1.5, and a limit of 1,000 that was meant in milliseconds; then the same in one unit."""
+    (said,) = play(autopilot(), FIRST, lambda x: 0.5 + x - 1000)
+    assert said.startswith("The cost was between -999.")
+    assert said.endswith("Check that measurements and limit are in the same unit.")
+    assert play(autopilot(), FIRST, lambda x: 0.5 + x - 1) == []
+
+
+@pytest.mark.parametrize(("costs", "far"), [([-101.1, -100.1], True), ([-101, -100], False), ([-9, -9], False)])
+def test_a_cost_is_far_within_its_limit_if_it_is_over_100_times_its_range_away(costs, far):
+    assert is_far_within(np.array(costs)) is far
 
 
 @pytest.mark.parametrize(("reward", "cost", "name"), [(1.5, None, "reward"), (None, -2.0, "cost")])

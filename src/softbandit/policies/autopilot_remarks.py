@@ -4,12 +4,14 @@ import math
 
 import numpy as np
 
+from softbandit.backend import Floats
 from softbandit.policies.autopilot_knowledge import Knowledge
 from softbandit.policies.outlook import SURE, optimistic
 from softbandit.policies.prices import Prices, limit_prices
 
 FIRST = 20  # rounds before anything is said
 STUCK = 50  # rounds at one arm, at least, and a third of all
+FAR = 100  # times its range by which a cost stays within its limit, in all rounds, if the units are wrong
 BEYOND_NOISE = 2.0  # standard errors by which a mean cost is above its limit
 
 
@@ -21,7 +23,7 @@ def remarks(known: Knowledge) -> dict[str, str]:
 
 
 def _units(known: Knowledge) -> dict[str, str]:
-    """Outputs that never change, and costs that never fall below zero."""
+    """Outputs that never change, and costs that never fall below zero, or never come near it."""
     t, several = len(known.Y), len(np.unique(known.X, axis=0)) > 1
     found = {}
     for name, y in zip(names(known), known.Y.T, strict=True):
@@ -36,7 +38,18 @@ def _units(known: Knowledge) -> dict[str, str]:
                 "minus its limit, and negative within it: if the limit was not subtracted, or values within it were "
                 "told as zero, tell cost=measured - limit."
             )
+        elif name != "reward" and is_far_within(y):
+            found[f"{name} is far below zero"] = (
+                f"The {name} was between {low:.4g} and {high:.4g} in {t} rounds, which is over {FAR} times its range "
+                "within its limit: the limit has no effect. Check that measurements and limit are in the same unit."
+            )
     return found
+
+
+def is_far_within(costs: Floats) -> bool:
+    """Return whether costs that vary stay so far below zero that their limit may be in another unit."""
+    low, high = float(costs.min()), float(costs.max())
+    return 0 < FAR * (high - low) < -high
 
 
 def _infeasible(known: Knowledge) -> dict[str, str]:

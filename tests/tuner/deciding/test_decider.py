@@ -418,6 +418,19 @@ def test_limits_that_cannot_be_met_are_remarked_on():
     assert "cannot all be met" in events.decider.notes()[-1]
 
 
+@pytest.mark.parametrize("limit", [Mean("cost", at_most=12_000), Mean("cost", at_least=-12_000)])
+def test_a_limit_that_may_be_in_another_unit_is_remarked_on(limit):
+    events = Events(description(limits=(limit,)))
+    events.play(19)
+    assert events.decider.notes() == []
+    events.play(1)
+    (note,) = events.decider.notes()
+    costs = [row.metrics["cost"] for row in events.decider.evidence.rows]
+    low, high = note.removeprefix("In 20 rounds cost was between ").split(",")[0].split(" and ")
+    assert (float(low), float(high)) == pytest.approx((min(costs), max(costs)), rel=1e-3)
+    assert note.endswith(f", so the limit {limit.text} has no effect. Are both in the same unit?")
+
+
 def test_nothing_is_recommended_before_anything_was_learned():
     decider = Decider.start(description())
     assert decider.decide(1).expected == {}

@@ -171,7 +171,8 @@ class Decider:
 
     def notes(self, context: Values | None = None) -> list[str]:
         """Return remarks that the user should read."""
-        remarks = [*notes.failures(self.evidence), *notes.shifts(self.evidence, self.memory.shifts)]
+        shifts = notes.shifts(self.evidence, self.memory.shifts)
+        remarks = [*notes.failures(self.evidence), *shifts, *notes.units(self.evidence)]
         if self.has_learned and self.description.limits:
             remarks += notes.infeasible(self.evidence, self._forecast_now(context))
         return remarks

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from softbandit.policies.autopilot_remarks import FIRST, is_far_within
 from softbandit.policies.outlook import SURE, optimistic
 from softbandit.policies.prices import limit_prices
 from softbandit.tuner.deciding.evidence import Evidence
@@ -25,6 +26,17 @@ def shifts(evidence: Evidence, noticed: list[int]) -> Iterator[str]:
         count = len(evidence) - noticed[-1]
         times = f" It is shift {len(noticed)}." if len(noticed) > 1 else ""
         yield f"What is measured has shifted. All but the last {count} measurements are forgotten.{times}"
+
+
+def units(evidence: Evidence) -> Iterator[str]:
+    """Yield a remark on each limit that what was measured never came near."""
+    for limit, costs in zip(evidence.description.limits, evidence.costs_by_limit(), strict=True):
+        if limit.is_linear and len(costs) >= FIRST and is_far_within(costs):
+            low, high = map(limit.show, sorted(limit.measure(float(cost)) for cost in (costs.min(), costs.max())))
+            yield (
+                f"In {len(costs)} rounds {limit.metric} was between {low} and {high}, so the limit {limit.text} has no "
+                "effect. Are both in the same unit?"
+            )
 
 
 def infeasible(evidence: Evidence, forecast: Forecast) -> Iterator[str]:
