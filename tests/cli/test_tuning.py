@@ -138,6 +138,68 @@ def test_pause_resume_and_export(run, tuner, tmp_path):
     assert len(sb.Tuner.restore(tmp_path / "log.jsonl", tmp_path / "other.db").history()) == 1
 
 
+def test_change_adds_parameters_replaces_limits_and_says_what_is_different(run, tuner):
+    wider = ["--parameter", "clients=Integer(1, 32)", "--parameter", "batch=Fixed(1)", "--baseline", "batch=1"]
+    limit, setting = ["--limit", 'Mean("ms", at_most=10)'], ["--setting", "rounds=null", "--noise", "ms=2"]
+    said = run("change", "ingest", *wider, *limit, *setting)
+    assert said.splitlines()[:2] == [
+        "space, clients: Integer(low=1, high=16), now Integer(low=1, high=32)",
+        "space, batch: none, now Fixed(value=1)",
+    ]
+    assert "limits: mean ms <= 12, now none\nlimits: none, now mean ms <= 10" in said
+    now = tuner.description
+    codec = sb.Categorical(["zstd", "it's"])
+    assert dict(now.space.parameters) == {"clients": sb.Integer(1, 32), "codec": codec, "batch": sb.Fixed(1)}
+    assert now.limits == (sb.Mean("ms", at_most=10),)
+    assert now.baseline == {"clients": 4, "codec": "it's", "batch": 1}
+    assert (now.rounds, now.noise) == (None, {"ms": 2.0})
+    assert run("change", "ingest") == "Nothing is different.\n"
+    assert "seed" in run("change", "ingest", "--setting", "seed=1", code=1)
+    assert tuner.description.differences(now) == []
+
+
+def test_observe_reads_csv_and_json_lines(run, tuner, tmp_path):
+    (tmp_path / "week.csv").write_text("clients,codec,rows,ms,host\n4,it's,41200,11.5,a\n5,zstd,41300,12.5,\n")
+    assert run("observe", "ingest", tmp_path / "week.csv") == "Measurements: 2\n"
+    row = {"clients": 6, "codec": "zstd", "rows": 1, "ms": 2.5}
+    (tmp_path / "week.jsonl").write_text(f"{json.dumps(row)}\n\n")
+    assert run("observe", "ingest", tmp_path / "week.jsonl") == "Measurements: 1\n"
+    with tuner._session.up_to_date() as replay:
+        rows = replay.decider.evidence.rows
+    assert [r.values["clients"] for r in rows] == [4, 5, 6]
+    assert [r.metrics["ms"] for r in rows] == [11.5, 12.5, 2.5]
+    assert [r.metrics.get("host") for r in rows] == ["a", None, None]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "says"),
+    [
+        ("a.csv", "clients,codec,rows\n4,zstd,1\n", "row 0: metrics: expected a number for 'ms'"),
+        ("a.csv", "clients,codec,rows,ms\n4,zstd,1,2,3\n", "line 2 has more cells than the header"),
+        ("a.csv", 'clients,codec\n"4', "could not be read: unexpected end of data. Pass a .csv file with a header"),
+        ("a.jsonl", "clients,codec\n", "could not be read: Expecting value"),
+        ("a.jsonl", "[1]\n", "row 0: expected values and metrics by name"),
+        (".", None, "could not be read"),
+    ],
+)
+def test_observe_refuses_a_file_without_measurements_and_learns_nothing(run, tuner, tmp_path, name, text, says):
+    if text is not None:
+        (tmp_path / name).write_text(text)
+    assert says in run("observe", "ingest", tmp_path / name, code=1)
+    with tuner._session.up_to_date() as replay:
+        assert len(replay.decider.evidence.rows) == 0
+
+
+def test_an_exported_tuner_is_restored_into_another_store(run, tuner, tmp_path):
+    run("ask", "ingest")
+    run("export", "ingest", tmp_path / "log.jsonl")
+    other = ["--store", tmp_path / "other.db"]
+    assert "Tuner('ingest'" in run("restore", tmp_path / "log.jsonl", *other)
+    assert run("list", *other) == "ingest\n"
+    assert run("history", "ingest", *other) == run("history", "ingest")
+    assert "expected no tuner 'ingest'" in run("restore", tmp_path / "log.jsonl", code=1)
+
+
 def test_an_unknown_tuner_or_store_ends_with_a_message(run, tuner):
     assert "error:" in run("ask", "igest", code=1)
     assert "error:" in run("status", "ingest", "--store", "no-such-folder/x.db", code=1)

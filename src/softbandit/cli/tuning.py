@@ -13,7 +13,7 @@ import typer
 from softbandit.cli.shared import messages
 from softbandit.domains import Values
 from softbandit.errors import ArgumentError, Description
-from softbandit.tuner import DEFAULT_STORE, Tuner
+from softbandit.tuner import DEFAULT_STORE, Tuner, tuners
 from softbandit.tuner.reporting import history_table
 from softbandit.tuner.words import from_text
 
@@ -25,6 +25,17 @@ Store = Annotated[
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Texts = list[str] | None
+File = Annotated[Path | None, typer.Option(help="A TOML file with the settings; options add to it.")]
+Parameters = Annotated[Texts, typer.Option(help="Such as 'clients=Integer(1, 16)'; may be repeated.")]
+Contexts = Annotated[Texts, typer.Option(help="Such as 'hour=Cyclic(24)'; may be repeated.")]
+Maximize = Annotated[str | None, typer.Option(help="The metric to maximise,")]
+Minimize = Annotated[str | None, typer.Option(help="or the one to minimise.")]
+Limits = Annotated[Texts, typer.Option(help="Such as 'Mean(\"ms\", at_most=12)'; may be repeated.")]
+Baseline = Annotated[Texts, typer.Option(help="NAME=VALUE of a known-good configuration.")]
+Noise = Annotated[Texts, typer.Option(help="METRIC=NUMBER where the noise is known.")]
+Setting = Annotated[
+    Texts, typer.Option(help="NAME=VALUE: rounds, forget, explore_share, deadline, or (in init) seed; may be repeated.")
+]
 NOT_IN_NAMES = r"\W"
 Context = Annotated[Texts, typer.Option(help="NAME=VALUE of the round's context; may be repeated.")]
 
@@ -38,26 +49,45 @@ def about() -> None:
 def init(
     name: Name,
     store: Store = DEFAULT_STORE,
-    file: Annotated[Path | None, typer.Option(help="A TOML file with the settings; options add to it.")] = None,
-    parameter: Annotated[Texts, typer.Option(help="Such as 'clients=Integer(1, 16)'; may be repeated.")] = None,
-    context: Annotated[Texts, typer.Option(help="Such as 'hour=Cyclic(24)'; may be repeated.")] = None,
-    maximize: Annotated[str | None, typer.Option(help="The metric to maximise,")] = None,
-    minimize: Annotated[str | None, typer.Option(help="or the one to minimise.")] = None,
-    limit: Annotated[Texts, typer.Option(help="Such as 'Mean(\"ms\", at_most=12)'; may be repeated.")] = None,
-    baseline: Annotated[Texts, typer.Option(help="NAME=VALUE of a known-good configuration.")] = None,
-    noise: Annotated[Texts, typer.Option(help="METRIC=NUMBER where the noise is known.")] = None,
-    setting: Annotated[
-        Texts, typer.Option(help="NAME=VALUE: rounds, forget, explore_share, deadline or seed; may be repeated.")
-    ] = None,
+    file: File = None,
+    parameter: Parameters = None,
+    context: Contexts = None,
+    maximize: Maximize = None,
+    minimize: Minimize = None,
+    limit: Limits = None,
+    baseline: Baseline = None,
+    noise: Noise = None,
+    setting: Setting = None,
 ) -> None:
     """Create a tuner. If the store has it already, check that its settings are the same."""
     with messages():
-        plain = {} if file is None else from_text.read_settings(file)
-        plain |= {key: metric for key, metric in (("maximize", maximize), ("minimize", minimize)) if metric is not None}
-        plain |= _values(_pairs("setting", setting))
         tables = {"space": parameter, "context": context, "baseline": baseline, "noise": noise}
-        plain = from_text.add_options(plain, {part: texts or [] for part, texts in tables.items()}, limit or [])
+        goal = {key: metric for key, metric in (("maximize", maximize), ("minimize", minimize)) if metric is not None}
+        plain = {"space": {}} | _plain(file, tables, limit, setting) | goal
         typer.echo(repr(Tuner(name, store=store, **from_text.settings_from(plain))))  # which hides passwords
+
+
+@tune.command()
+def change(
+    name: Name,
+    store: Store = DEFAULT_STORE,
+    file: File = None,
+    parameter: Parameters = None,
+    limit: Limits = None,
+    baseline: Baseline = None,
+    noise: Noise = None,
+    setting: Setting = None,
+) -> None:
+    """Change settings, keep what was learned, and print what is different.
+
+    Limits that are given are the new limits, all of them. A parameter is added, or replaces the one of its name.
+    """
+    with messages():
+        tuner = Tuner.open(name, store)
+        before = tuner.description
+        tables = {"space": parameter, "baseline": baseline, "noise": noise}
+        tuner.change(**from_text.settings_from(_plain(file, tables, limit, setting), before))
+        typer.echo("\n".join(before.differences(tuner.description)) or "Nothing is different.")
 
 
 @tune.command()
@@ -82,7 +112,7 @@ def tell(
 ) -> None:
     """Tell what was measured in a round, or that it failed. It is on disk when the command ends."""
     with messages():
-        given = {"failed": failed, **_values(_pairs("metrics", metrics))}
+        given = {"failed": failed, **from_text.values_from({}, from_text.pairs_from("metrics", metrics or []))}
         Tuner.open(name, store).tell(id, **given)
 
 
@@ -120,6 +150,20 @@ def recommend(name: Name, store: Store = DEFAULT_STORE, context: Context = None,
 
 
 @tune.command()
+def observe(
+    name: Name,
+    file: Annotated[Path, typer.Argument(help="A .csv file with a header, or one with a JSON object in each line.")],
+    store: Store = DEFAULT_STORE,
+) -> None:
+    """Learn from what was measured without asking, such as last week's log. It counts in no limit."""
+    with messages():
+        tuner = Tuner.open(name, store)
+        rows = from_text.rows_from(file, tuner.description)
+        tuner.observe(rows)
+        typer.echo(f"Measurements: {len(rows)}")
+
+
+@tune.command()
 def pause(name: Name, store: Store = DEFAULT_STORE) -> None:
     """Suggest the baseline, or the best known values without one, until `resume`."""
     with messages():
@@ -144,6 +188,23 @@ def export(
 
 
 @tune.command()
+def restore(
+    file: Annotated[Path, typer.Argument(help="A file that `export` wrote.")], store: Store = DEFAULT_STORE
+) -> None:
+    """Put an exported tuner into a store that has none of its name."""
+    with messages():
+        typer.echo(repr(Tuner.restore(file, store)))
+
+
+@tune.command("list")
+def list_tuners(store: Store = DEFAULT_STORE) -> None:
+    """Print the names of the tuners in a store."""
+    with messages():
+        for name in tuners(store):
+            typer.echo(name)
+
+
+@tune.command()
 def plot(
     name: Name,
     out: Annotated[Path | None, typer.Option(help="A .png, .pdf or .svg file; NAME.png by default.")] = None,
@@ -156,17 +217,16 @@ def plot(
         typer.echo(f"Figure: {path}")
 
 
-def _pairs(what: str, texts: Texts) -> dict[str, str]:
-    return from_text.pairs_from(what, texts or [])
-
-
-def _values(texts: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: from_text.json_or_text(text) for key, text in texts.items()}
+def _plain(file: Path | None, tables: Mapping[str, Texts], limits: Texts, settings: Texts) -> dict[str, Any]:
+    """Return the settings that a file and options give, as text."""
+    plain = {} if file is None else from_text.read_settings(file)
+    plain |= from_text.values_from({}, from_text.pairs_from("setting", settings or []))
+    return from_text.add_options(plain, {part: texts or [] for part, texts in tables.items()}, limits or [])
 
 
 def _context(tuner: Tuner, texts: Texts) -> Values | None:
-    given, space = _pairs("context", texts), tuner.description.context
-    return from_text.values_from(space, given) if space is not None else given or None
+    given, space = from_text.pairs_from("context", texts or []), tuner.description.context
+    return given or None if space is None else from_text.values_from(dict(space.parameters), given)
 
 
 def _print_assignments(first: Mapping[str, Any], values: Mapping[str, Any]) -> None:

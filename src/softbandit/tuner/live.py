@@ -240,7 +240,7 @@ class Tuner:
     def _check_same(self, description: Description) -> None:
         differences = self.description.differences(description)
         if differences:
-            remedy = "Pass the same, call change(), or continue it as it is with sb.Tuner.open(name, store)."
+            remedy = "Pass the same, `change` the tuner's, or continue it as it is (Tuner.open, or any other command)."
             message = f"tuner {self.name!r} is in the store already, with other settings: {'; '.join(differences)}."
             raise ArgumentError(f"{message} {remedy}")
 

@@ -98,9 +98,9 @@ def test_values_are_read_as_the_parameter_takes_them():
     choices = sb.Categorical(["1", 1, "a", True, (64, 64)])
     space = sb.Space({"n": sb.Integer(1, 9), "x": sb.Float(0, 1), "k": choices, "t": sb.Fixed("5")})
     texts = {"n": "4", "x": "0.25", "k": "1", "t": "5", "gone": "3"}
-    assert from_text.values_from(space, texts) == {"n": 4, "x": 0.25, "k": "1", "t": "5", "gone": 3}
+    assert from_text.values_from(dict(space.parameters), texts) == {"n": 4, "x": 0.25, "k": "1", "t": "5", "gone": 3}
     for text, value in {"a": "a", "true": True, "[64, 64]": [64, 64]}.items():
-        assert from_text.values_from(space, {"k": text}) == {"k": value}
+        assert from_text.values_from(dict(space.parameters), {"k": text}) == {"k": value}
 
 
 @pytest.mark.parametrize("texts", [["clients"], ["=4"], ["a=1", "a=2"]])

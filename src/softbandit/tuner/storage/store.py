@@ -129,7 +129,7 @@ class Store:
         if row is None:
             names = connection.execute(select(TUNERS.c.name)).scalars().all()
             if not names:
-                remedy = "Create one with sb.Tuner(...), or check the path."
+                remedy = "Create one with sb.Tuner or `softbandit tune init`, or check the path."
                 raise StoreError.of(f"store {self.name}", f"a tuner {name!r}", Description("an empty one"), remedy)
             raise UnknownNameError.among("tuner", name, names)
         return Log(connection, row, request)

@@ -17,9 +17,10 @@ parsed, not executed. Values are written as JSON, or as plain text. A file has t
 """
 
 import ast
+import csv
 import json
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import fields
 from pathlib import Path
@@ -80,22 +81,34 @@ def add_options(plain: Mapping[str, Any], tables: Mapping[str, Sequence[str]], l
     """Return settings with NAME=VALUE texts added to their tables, and further limits."""
     _check_form(plain)
     added = {part: {**plain.get(part, {}), **pairs_from(part, texts)} for part, texts in tables.items() if texts}
-    return {"space": {}, **plain, **added, "limits": [*plain.get("limits", []), *limits]}
+    more = {"limits": [*plain.get("limits", []), *limits]} if limits else {}
+    return {**plain, **added, **more}
 
 
-def settings_from(plain: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings of `Tuner`, given with parameters and limits as text."""
+def settings_from(plain: Mapping[str, Any], before: description.Description | None = None) -> dict[str, Any]:
+    """Return the settings of `Tuner`, given with parameters and limits as text.
+
+    What is named is added to the space, context, baseline and noise of before.
+    """
     _check_form(plain)
-    settings = dict(plain)
+    settings, old = dict(plain), {part: _entries(before, part) for part in TABLES}
     for part in {"space", "context"} & settings.keys():
-        settings[part] = Space({name: parameter_from(name, text) for name, text in settings[part].items()})
+        named = {name: parameter_from(name, text) for name, text in settings[part].items()}
+        settings[part] = Space(old[part] | named)
     if "limits" in settings:
         settings["limits"] = [limit_from(text) for text in settings["limits"]]
-    if {"baseline", "space"} <= settings.keys():
-        settings["baseline"] = values_from(settings["space"], settings["baseline"])
+    if "baseline" in settings:
+        parameters = dict(settings["space"].parameters) if "space" in settings else old["space"]
+        settings["baseline"] = old["baseline"] | values_from(parameters, settings["baseline"])
     if "noise" in settings:
-        settings["noise"] = {name: json_or_text(text) for name, text in settings["noise"].items()}
+        settings["noise"] = old["noise"] | values_from({}, settings["noise"])
     return settings
+
+
+def _entries(described: description.Description | None, part: str) -> dict[str, Any]:
+    """Return the entries of a part by name."""
+    entries = getattr(described, part, None) or {}
+    return dict(entries.parameters if isinstance(entries, Space) else entries)
 
 
 def _check_form(plain: Mapping[str, Any]) -> None:
@@ -118,9 +131,32 @@ def pairs_from(what: str, texts: Iterable[str]) -> dict[str, str]:
     return pairs
 
 
-def values_from(space: Space, texts: Mapping[str, Any]) -> Values:
+def rows_from(path: Path, described: description.Description) -> list[Any]:
+    """Return the rows of a CSV file with a header, or the objects in a file of JSON lines."""
+    parameters = _entries(described, "space") | _entries(described, "context")
+    try:
+        with path.open(encoding="utf-8", newline="") as file:
+            if path.suffix == ".csv":
+                return [values_from(parameters, row) for row in _csv_rows(file)]
+            return [json.loads(line) for line in file if line.strip()]
+    except OSError as error:
+        raise FileError(f"{path} could not be read: {error}. Check the path.") from error
+    except (csv.Error, ValueError) as error:
+        remedy = "Pass a .csv file with a header, or a file with a JSON object in each line."
+        raise FileError(f"{path} could not be read: {error}. {remedy}") from error
+
+
+def _csv_rows(file: Iterable[str]) -> Iterator[dict[str, str]]:
+    """Yield the cells of each row by name, without the empty ones."""
+    reader = csv.DictReader(file, strict=True)
+    for row in reader:
+        if None in row:
+            raise ValueError(f"line {reader.line_num} has more cells than the header")
+        yield {name: cell for name, cell in row.items() if cell}
+
+
+def values_from(parameters: Mapping[str, Parameter], texts: Mapping[str, Any]) -> Values:
     """Return values from text: the text itself if it is a choice of the parameter, and else what JSON reads."""
-    parameters = dict(space.parameters)
     return {name: _value_from(parameters.get(name), text) for name, text in texts.items()}
 
 
