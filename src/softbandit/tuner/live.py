@@ -240,9 +240,10 @@ class Tuner:
     def _check_same(self, description: Description) -> None:
         differences = self.description.differences(description)
         if differences:
-            remedy = "Pass the same, `change` the tuner's, or continue it as it is (Tuner.open, or any other command)."
-            message = f"tuner {self.name!r} is in the store already, with other settings: {'; '.join(differences)}."
-            raise ArgumentError(f"{message} {remedy}")
+            raise ArgumentError(
+                f"tuner {self.name!r} is in the store already, with other settings: {'; '.join(differences)}. "
+                "Pass the same; or open it, in Python with Tuner.open(name, store), and `change` what is to differ."
+            )
 
     def _id_of(self, suggestion: Any) -> int:
         if not isinstance(suggestion, Suggestion):
