@@ -13,6 +13,7 @@ from decision_measures import FIRST, repayable, spread_values, truth
 from decision_problems import FAMILY_OF, PROBLEMS, RANDOM
 from decision_results import BOUND, Results
 
+import softbandit as sb
 from softbandit.domains import Domain
 
 PAGE, CHOICE_PAGE = report.DOCS / "decisions.md", report.DOCS / "which.md"
@@ -62,6 +63,7 @@ def parts(rows, subject):
         "scope": scope(results),
         "targets": targets_table(results, subject),
         "targets-alike": targets_table(alike, subject),
+        "missed": missed_table(results, subject),
         "methods": methods_table(results),
         "families": families_table(results, subject),
         "problems": problems_table(results.problems()),
@@ -179,6 +181,27 @@ def regret_falls(results, subject, cells):
 # -- Tables. --
 
 
+def missed_table(results, subject):
+    """Return how often limits were kept, by the number of rounds, on problems where that was not always so."""
+    lengths = sorted({rounds for _, rounds in results.cells})
+    kept = {cell: results.column(cell, subject, "excess") <= 1 for cell in results.cells}
+    lines = []
+    for problem in results.problems():
+        shares = [kept.get((problem, rounds), np.array([])) for rounds in lengths]
+        if not all(share.all() for share in shares):
+            texts = [f"{share.mean():.0%}" if len(share) else "" for share in shares]
+            lines.append([problem, report.number(margin_over_noise(problem)), *texts])
+    head = ["problem", "margin / noise", *(f"T = {T:,}" for T in lengths)]
+    long = {name: kept[name, rounds].all() for name, rounds in results.cells if rounds == LONG}
+    small = max((margin_over_noise(name) for name, always in long.items() if not always), default=0.0)
+    above = sum(margin_over_noise(name) > small for name in long)
+    sentence = (
+        f"At T = {LONG:,} the limits were kept in every run on the {above} of {len(long)} problems with a margin of\n"
+        f"more than {report.number(small)} standard deviations of the noise."
+    )
+    return f"{report.markdown(head, lines, left=1)}\n{sentence}\n"
+
+
 def methods_table(results):
     """Return one row per method: its ratio to the best on each family, and how it kept the limits."""
     families = results.families()
@@ -257,7 +280,10 @@ def best_rival(results, subject, cells):
 
 def problems_table(problems):
     """Return what the problems are like; of random ones, the first instance."""
-    head = ["problem", "family", "arms", "limits", "feasible", "lambda* / u", "arms in pi*", "noise / s_g"]
+    head = [
+        *("problem", "family", "arms", "limits", "feasible", "lambda* / u", "arms in pi*"),
+        *("noise / s_g", "margin / noise"),
+    ]
     return report.markdown(head, [problem_line(problem) for problem in problems], left=2)
 
 
@@ -275,7 +301,14 @@ def problem_line(name):
         report.number(prices),
         str(np.count_nonzero(known.weights)),
         report.number(noise),
+        report.number(margin_over_noise(name)),
     ]
+
+
+def margin_over_noise(name):
+    """Return how far the safest mixture stays within its limits, in standard deviations of a measurement."""
+    problem, known = first_instance(name)
+    return sb.theory.largest_margin(problem.costs / known.noise[1:], problem.contexts).margin
 
 
 def cell_tables(results):
