@@ -3,7 +3,54 @@ import builtins
 import numpy as np
 import pytest
 
+import softbandit as sb
 from softbandit.backend import blas_threads
+
+
+def fit(_):
+    x = np.linspace(0, 1, 20)
+    sb.fit(sb.Matern(0.3), x[:, None], np.sin(9 * x), restarts=0)
+
+
+def play(agent, rounds=6):
+    for t in range(rounds):
+        agent.tell(agent.ask(), reward=t % 3, cost=t % 2 - 0.5)
+
+
+def play_arms(_):
+    play(sb.Agent(sb.Autopilot(np.linspace(0, 1, 9)[:, None])))
+
+
+def play_box(_):
+    play(sb.Agent(sb.Autopilot(sb.Box([0.0], [1.0]))))
+
+
+def raise_a_limit(_):
+    agent = sb.Agent(sb.Autopilot(np.linspace(0, 1, 9)[:, None]))
+    play(agent)
+    agent.with_limits_raised(by=1.0)
+
+
+def tune(folder):
+    tuner = sb.Tuner("t", space={"n": sb.Integer(1, 9)}, maximize="rows", store=folder / "t.db")
+    for t in range(12):
+        tuner.tell(tuner.ask(), rows=t % 3)
+
+
+@pytest.mark.parametrize("work", [fit, play_arms, play_box, raise_a_limit, pytest.param(tune, marks=pytest.mark.extra)])
+def test_learning_uses_one_thread(work, tmp_path, monkeypatch):
+    """On several it takes ten seconds in place of a tenth if the machine is busy."""
+    limited, factorise = [], np.linalg.cholesky
+
+    def recorded(A):
+        limited.append(bool(blas_threads._limits))
+        return factorise(A)
+
+    monkeypatch.setattr(np.linalg, "cholesky", recorded)
+    work(tmp_path)
+    assert limited
+    assert all(limited)
+    assert not blas_threads._limits
 
 
 @pytest.mark.extra

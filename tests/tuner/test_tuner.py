@@ -224,7 +224,10 @@ def test_a_name_is_printable_text(make, name):
         make(name)
 
 
-@pytest.mark.parametrize("store", ["mysql://host/a", "sqlite://", "sqlite:///:memory:", "no such://", 3, None, "a\0b"])
+IN_MEMORY = ["sqlite://", "sqlite:///:memory:", ":memory:"]
+
+
+@pytest.mark.parametrize("store", [*IN_MEMORY, "mysql://host/a", "no such://", 3, None, "a\0b"])
 def test_a_store_is_a_path_or_a_url_of_a_known_kind(store):
     with pytest.raises(sb.ArgumentError, match="store"):
         sb.tuners(store)

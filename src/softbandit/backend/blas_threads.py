@@ -1,8 +1,8 @@
 """Linear algebra on one thread: for small matrices, several threads cost more than they save.
 
-A round on a continuous domain multiplies matrices of a few hundred rows many times, alternating
-between NumPy's linear algebra library and SciPy's. On two busy cores their threads make it ten
-times slower. The package threadpoolctl limits them; without it nothing happens here, and
+A round of Autopilot or on a continuous domain multiplies matrices of a few hundred rows many times, alternating
+between NumPy's linear algebra library and SciPy's. On two busy cores their threads make a round ten times slower, and
+learning fifty times. The package threadpoolctl limits them; without it nothing happens here, and
 OPENBLAS_NUM_THREADS=1 in the environment has the same effect.
 """
 

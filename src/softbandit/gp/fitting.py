@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from softbandit import validation
-from softbandit.backend import Floats
+from softbandit.backend import Floats, one_thread
 from softbandit.errors import ArgumentError, Description
 from softbandit.gp.exact import JITTER
 from softbandit.gp.kernel import Kernel, checked_kernel
@@ -43,6 +43,7 @@ class Fit:
         return (self.noise / self.scale) ** 2
 
 
+@one_thread()
 def fit(
     kernel: Kernel,
     X: ArrayLike,

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from softbandit import validation
-from softbandit.backend import ArmMask, DrawCount, Draws, Floats, Ints, PerCost, PerTrial
+from softbandit.backend import ArmMask, DrawCount, Draws, Floats, Ints, PerCost, PerTrial, one_thread
 from softbandit.domains import FINITE_LIMIT, Domain, Space
 from softbandit.errors import ArgumentError
 from softbandit.gp import Kernel, Matern
@@ -113,6 +113,7 @@ class Autopilot(Steps):
         blank = Knowledge(self, np.empty(0, dtype=np.int64), np.empty((0, d)), np.empty((0, 1 + m)))
         return State(0, np.zeros((trials, m)), (blank,) * trials)
 
+    @one_thread()
     def decide(self, state: State, draws: Draws, among: ArmMask | None = None) -> Choice:
         masks = (
             [None] * len(state.posterior)
@@ -132,6 +133,7 @@ class Autopilot(Steps):
         i = int(best[int(uniform[-1] * len(best))])
         return Choice(self._as_choice(int(o.where[i]), o.points[i]), o.f[i : i + 1], o.g[:, i][None])
 
+    @one_thread()
     def update(self, state: State, choice: Choice, reward: PerTrial, cost: PerCost) -> State:
         Y = np.concatenate([reward[:, None], cost], axis=1)
         check_size(Y)
@@ -189,9 +191,11 @@ class Autopilot(Steps):
     def remarks(self, state: State) -> dict[str, str]:
         return remarks(state.posterior[0])
 
+    @one_thread()
     def learned(self, state: State) -> list[str]:
         return learned_lines(state.posterior[0])
 
+    @one_thread()
     def with_limits_raised(self, state: State, by: Floats) -> State:
         return self._state(state.round, (known.with_limits_raised(by) for known in state.posterior))
 
@@ -209,6 +213,7 @@ class Autopilot(Steps):
         known: Knowledge = state.posterior[0]
         return quantiles(known.models, self._own_moments(known, points))
 
+    @one_thread()
     def _own_moments(self, known: Knowledge, points: Floats | None) -> list[Moments]:
         """Return mean and variance of each output in its own units, at points or at all arms."""
         if not known.models:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
+from softbandit.backend import one_thread
 from softbandit.domains import Values
 from softbandit.errors import FeedbackError, SoftbanditError, StoreError
 from softbandit.tuner import feedback
@@ -37,7 +38,7 @@ class Session:
     @contextmanager
     def up_to_date(self) -> Iterator[Replay]:
         """Give the replay after reading what others have written. No other thread changes it meanwhile."""
-        with self._lock:
+        with self._lock, one_thread():
             try:
                 self._catch_up()
                 yield self._replay

@@ -17,6 +17,7 @@ with needs_extra("sqlalchemy", "tuner"):
     from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
     from sqlalchemy.exc import ArgumentError as UrlError
 
+IN_MEMORY = ":memory:"  # as SQLite calls it
 DIALECTS = ("sqlite", "postgresql")
 REMEDY = 'Pass the path of a file, or a URL such as "postgresql://user@host/database".'
 
@@ -31,6 +32,8 @@ SERVER = {
 
 def store_url(place: Any) -> URL:
     """Return the URL of a store that is given as a path or as a URL."""
+    if place == IN_MEMORY:
+        raise _lost(place)
     if not isinstance(place, str) or "://" not in place:
         return URL.create("sqlite", database=_file_name(place))
     try:
@@ -40,9 +43,13 @@ def store_url(place: Any) -> URL:
         raise ArgumentError.of("store", "a path or a URL", place, REMEDY) from None
     if dialect not in DIALECTS:
         raise ArgumentError.of("store", f"a database of {' or '.join(DIALECTS)}", dialect, REMEDY)
-    if dialect == "sqlite" and url.database in (None, "", ":memory:"):
-        raise ArgumentError.of("store", "the path of a file", place, "What is in memory would be lost: name a file.")
+    if dialect == "sqlite" and url.database in (None, "", IN_MEMORY):
+        raise _lost(place)
     return url.set(drivername="sqlite" if dialect == "sqlite" else "postgresql+psycopg")
+
+
+def _lost(place: str) -> ArgumentError:
+    return ArgumentError.of("store", "the path of a file", place, "What is in memory would be lost: name a file.")
 
 
 def _file_name(place: Any) -> str:
