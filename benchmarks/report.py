@@ -24,6 +24,7 @@ TEXTS = (  # outputs of benchmarks, shown unchanged
     "high_rank_jax",
     "high_rank_gpu",
     "continuous",
+    "autopilot_times",
     "curves",
     "gpu",
 )
