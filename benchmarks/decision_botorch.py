@@ -6,6 +6,7 @@ is searched.
 """
 
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import torch
@@ -26,6 +27,18 @@ ARMS_AT_ONCE = 256  # whose covariances fit in the cache
 
 torch.set_num_threads(1)
 warnings.filterwarnings("ignore", module="botorch|linear_operator|gpytorch")
+
+
+class Outputs(SingleTaskGP):
+    """BoTorch's default model. Its posterior at points one by one is computed as that of a set of points: as a batch of
+    single ones it would copy the measurements for each.
+    """
+
+    def posterior(self, X, **options):
+        if X.ndim != 3 or X.shape[-2] != 1:
+            return super().posterior(X, **options)
+        joint = super().posterior(X[:, 0], **options)
+        return SimpleNamespace(mean=joint.mean[:, None], variance=joint.variance[:, None])
 
 
 class Modelled:
@@ -60,7 +73,7 @@ class Modelled:
         X, Y = torch.as_tensor(self.X), torch.as_tensor(self.Y)
         if len(X) >= self.next_fit:
             self.next_fit = GROWTH * len(X)
-            self.model = SingleTaskGP(X, Y)
+            self.model = Outputs(X, Y)
             fit_gpytorch_mll(ExactMarginalLogLikelihood(self.model.likelihood, self.model))
         self.model.eval()
         targets = self.model.outcome_transform(Y)[0].T
