@@ -228,6 +228,11 @@ def test_the_ledger_of_a_baseline_says_that_no_bound_is_computed():
     assert "no bound for RPOL" in str(ledger)
 
 
+def test_the_ledger_of_a_policy_that_is_not_told_its_rounds_names_no_horizon():
+    lines = str(sb.theory.guarantees(sb.Autopilot(ONE_ARM.arms))).splitlines()
+    assert lines[:3] == ["Guarantees of Autopilot", "", "sufficient condition: not decided; it applies to CKB"]
+
+
 def test_a_ledger_prints_within_eighty_columns_and_exports_to_json():
     for settings in ({}, {"explore": "ts"}, {"explore": "greedy"}, {"dual": "queue"}, {"rho": 0.1}):
         ledger = examples_of.policy(MIXED, **settings).guarantees(MIXED)

@@ -17,7 +17,7 @@ class Guarantees:
     """The ledger of one policy. Print it, or export it with `to_json`."""
 
     policy: str
-    horizon: int
+    horizon: int | None
     rows: Sequence[Row]
     verdict: str  # of the sufficient condition
     reason: str  # which inequality decides it
@@ -39,9 +39,11 @@ class Guarantees:
         return json.dumps(finite(self.to_dict()), indent=2)
 
     def __str__(self) -> str:
-        lines = [*wrapped("Guarantees of ", f"{self.policy}, T = {self.horizon:,}"), ""]
-        lines += listed(self.rows)
-        lines += ["", *wrapped("sufficient condition: ", f"{self.verdict}; {self.reason}"), ""]
+        rounds = "" if self.horizon is None else f", T = {self.horizon:,}"
+        lines = [*wrapped("Guarantees of ", f"{self.policy}{rounds}"), ""]
+        if self.rows:
+            lines += [*listed(self.rows), ""]
+        lines += [*wrapped("sufficient condition: ", f"{self.verdict}; {self.reason}"), ""]
         if self.bound is None:
             return "\n".join([*lines, *wrapped("NOT COVERED. ", str(self.why_not))])
         head = "COVERED by " if self.covered else f"BOUND, provided that {self.provided}, by "

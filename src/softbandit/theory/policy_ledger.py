@@ -44,8 +44,8 @@ def guarantees(policy: Policy, problem: Truth | None = None, runs: int = DOUBLIN
     if isinstance(policy, Doubling):
         return _doubling(policy, problem, runs)
     name = type(policy).__name__
-    why_not = f"softbandit computes no bound for {name}; its authors' claim: {policy.about.guarantee}"
-    return Guarantees(name, policy.horizon or 0, (), OPEN, "it applies to CKB", None, why_not)
+    why_not = f"softbandit computes no bound for {name}. Claimed for it: {policy.about.guarantee}"
+    return Guarantees(name, policy.horizon, (), OPEN, "it applies to CKB", None, why_not)
 
 
 def _doubling(policy: Doubling, problem: Truth | None, runs: int) -> Guarantees:
@@ -63,7 +63,7 @@ def _doubling(policy: Doubling, problem: Truth | None, runs: int) -> Guarantees:
         return replace(last, bound=None, why_not=why_not, constants={})
     theorem, T = f"{bounds[0].theorem}, in each of {len(bounds)} runs", sum(horizons)
     regret, violation = sum(bound.regret for bound in bounds), sum(bound.violation for bound in bounds)
-    trivial = (last.trivial[0] * T / last.horizon, last.trivial[1] * T / last.horizon)
+    trivial = (last.trivial[0] * T / horizons[-1], last.trivial[1] * T / horizons[-1])
     return replace(last, horizon=T, bound=Bound(theorem, probability, regret, violation), trivial=trivial)
 
 
