@@ -63,6 +63,7 @@ def parts(rows, subject):
         "scope": scope(results),
         "targets": targets_table(results, subject),
         "targets-alike": targets_table(alike, subject),
+        "better": better_table(alike, subject),
         "missed": missed_table(results, subject),
         "methods": methods_table(results),
         "families": families_table(results, subject),
@@ -179,6 +180,20 @@ def regret_falls(results, subject, cells):
 
 
 # -- Tables. --
+
+
+def better_table(results, subject):
+    """Return the problems on which another method had a lower P, with the best of them and how many times lower."""
+    lengths, lines = sorted({rounds for _, rounds in results.cells}), []
+    for problem in results.problems():
+        texts = []
+        for rounds in lengths:
+            ratios = results.ratios((problem, rounds), subject)
+            best = max(ratios, key=ratios.get, default=None)
+            texts.append(f"{best}, {ratios[best]:.2f}" if ratios and ratios[best] > 1 else "")
+        if any(texts):
+            lines.append([problem, *texts])
+    return report.markdown(["problem", *(f"T = {T:,}" for T in lengths)], lines, left=1 + len(lengths))
 
 
 def missed_table(results, subject):

@@ -34,16 +34,20 @@ class Results:
         return {seed: max(run["P"], run["floor"]) for seed, run in self.runs[cell].get(method, {}).items()}
 
     @cache  # noqa: B019 - one Results per program
-    def ratio(self, cell, method):
-        """Return the mean value relative to the best method's, over the seeds that both have; NaN if it was not run."""
-        ours = self.values(cell, method)
-        ratios = [1.0] if ours and method != BOUND else []
+    def ratios(self, cell, method):
+        """Return the mean value relative to each other method's, over the seeds that both have."""
+        ours, ratios = self.values(cell, method), {}
         for other in self.runs[cell].keys() - {method, BOUND}:
             theirs = self.values(cell, other)
             common = ours.keys() & theirs.keys()
             if common:
-                ratios.append(sum(ours[seed] for seed in common) / sum(theirs[seed] for seed in common))
-        return max(ratios, default=np.nan)
+                ratios[other] = sum(ours[seed] for seed in common) / sum(theirs[seed] for seed in common)
+        return ratios
+
+    def ratio(self, cell, method):
+        """Return the mean value relative to the best method's; NaN if it was not run."""
+        itself = [1.0] if method in self.runs[cell] and method != BOUND else []
+        return max([*itself, *self.ratios(cell, method).values()], default=np.nan)
 
     def against(self, method, other, cells):
         """Return the geometric mean of the values of one method relative to another's, over the runs that both have."""

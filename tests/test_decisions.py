@@ -244,3 +244,10 @@ def test_parts_of_the_page_show_every_method_and_problem():
     assert "| SS-D | " not in parts["cells"]
     assert "<summary>SS-D</summary>" in parts["cells"]
     assert "| services | y | 1.30 | 1.00 | 1.00 | 3.00 |" in parts["families"]
+
+
+def test_the_page_names_the_problems_on_which_another_method_is_better_and_the_best_there():
+    rows = [*rows_of_two(), row("cloud", "z", 1.0, 0), row("cloud", "x", 2.0, rounds=100)]  # on seed 0, z has 1, x 6
+    head, rule, *lines = decision_report.parts(rows, "x")["better"].splitlines()
+    assert head == "| problem | T = 100 | T = 2,000 |"
+    assert lines == ["| cloud |  | z, 6.00 |"]
