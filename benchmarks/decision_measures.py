@@ -15,7 +15,6 @@ at least the sum of the gaps, and never negative.
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import linprog
 
 import softbandit as sb
 from softbandit.domains import Domain
@@ -44,23 +43,11 @@ class Truth(NamedTuple):
 def truth(problem):
     f, g = problem.reward, problem.costs
     labels = np.zeros(len(f), int) if problem.contexts is None else problem.contexts
-    prices = dual_prices(f, g, labels)
+    prices = sb.theory.optimal_dual(f, g, problem.contexts).price
     z = f - g @ prices
     best = np.array([z[labels == context].max() for context in np.unique(labels)])
     weights = sb.randomized_optimum(f, problem.cost, problem.contexts).weights
     return Truth(weights, best, prices, spread_values(problem).std(axis=0), problem.noises)
-
-
-def dual_prices(f, g, labels):
-    """Return lambda*: minimise the mean over contexts of max_x f - lambda . g, over lambda >= 0."""
-    if not labels.any():
-        return sb.theory.optimal_dual(f, g).price
-    # Variables (u_1, ..., u_K, lambda), with u_k + lambda . g(x) >= f(x) for every arm x of context k.
-    members = (labels[:, None] == np.unique(labels)).astype(float)
-    K, m = members.shape[1], g.shape[1]
-    bounds = [(None, None)] * K + [(0, None)] * m
-    solution = linprog(np.r_[np.full(K, 1 / K), np.zeros(m)], -np.c_[members, g], -f, bounds=bounds)
-    return solution.x[K:]
 
 
 def spread_values(problem):

@@ -164,6 +164,27 @@ def test_the_optimal_dual_of_one_constraint_is_the_best_crossing(f, g):
     assert optimal_dual(f, g).value == pytest.approx(best, abs=1e-8)
 
 
+def test_with_contexts_the_optimal_dual_minimises_the_mean_of_the_best_values():
+    rng = np.random.default_rng(0)
+    f, g, contexts = rng.standard_normal(30), rng.standard_normal(30) + 0.3, np.arange(30) % 3
+    grid = np.linspace(0, 5, 5001)
+    z = f[:, None] - np.outer(g, grid)
+    means = np.mean([z[contexts == context].max(axis=0) for context in range(3)], axis=0)
+    dual = optimal_dual(f, g, contexts)
+    # The minimum of a convex function over a grid is within one step of the minimiser.
+    assert dual.price[0] == pytest.approx(grid[means.argmin()], abs=1e-3)
+    assert dual.value == pytest.approx(sb.randomized_optimum(f, g, contexts).value, abs=1e-9)
+
+
+def test_with_contexts_slaters_condition_is_about_mixtures_with_each_context_as_often():
+    """One context has a margin of 1, the other misses by 2: their mean cannot be met, though one arm alone could."""
+    slater_condition(np.array([-1.0, 2.0]))
+    with pytest.raises(sb.InfeasibleError, match=r"E\[g_0\] = 0.5"):
+        slater_condition(np.array([-1.0, 2.0]), contexts=[0, 1])
+    with pytest.raises(sb.InfeasibleError, match="Slater"):
+        optimal_dual([0.0, 0.0], [-1.0, 2.0], contexts=[0, 1])
+
+
 def test_the_error_without_slaters_condition_names_the_constraint():
     with pytest.raises(sb.InfeasibleError, match=r"Slater.*E\[g_0\] = 1.*Relax constraint 0"):
         slater_condition(np.array([[1.0, -1.0], [1.0, 2.0]]))

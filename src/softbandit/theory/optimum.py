@@ -18,7 +18,10 @@ class Optimum(NamedTuple):
 
 
 class OptimalDual(NamedTuple):
-    """phi* = argmin over phi >= 0 of max_x f(x) - phi . g(x), and the minimum, which equals E_pi*[f]."""
+    """phi* = argmin over phi >= 0 of max_x f(x) - phi . g(x), and the minimum, which equals E_pi*[f].
+
+    With contexts the maximum is taken in each, and the mean of the maxima is minimised.
+    """
 
     price: Floats  # (m,)
     value: float
@@ -102,24 +105,27 @@ def best_arm(reward: Floats, cost: Floats) -> int | None:
     return int(np.where(feasible, f, -np.inf).argmax()) if feasible.any() else None
 
 
-def optimal_dual(reward: Floats, cost: Floats) -> OptimalDual:
-    """Return phi*: minimise u over (u, phi >= 0) with u >= f(x) - phi . g(x) at every arm.
+def optimal_dual(reward: Floats, cost: Floats, contexts: ArrayLike | None = None) -> OptimalDual:
+    """Return phi*: minimise mean(u) over (u, phi >= 0) with u_z >= f(x) - phi . g(x) at every arm x of every context z.
 
-    It exists if Slater's condition holds, and then sum_i phi*_i <= (E_pi*[f] - E_pi0[f]) / delta.
+    Without contexts u is one number. phi* exists if Slater's condition holds, and then
+    sum_i phi*_i <= (E_pi*[f] - E_pi0[f]) / delta.
 
     >>> optimal_dual([0.0, 1.0], [-1.0, 3.0]).price
     array([0.25])
     """
     f, g = functions(reward, cost)
-    slater_condition(g)
+    slater_condition(g, contexts)
     f_scale, g_scale = _magnitude(f), _magnitude(g, axis=0)
-    u, *phi = minimise_linear(
-        c=np.r_[1.0, np.zeros(g.shape[1])],
-        A_ub=np.c_[-np.ones(len(f)), -g / g_scale],
+    members = _members(len(f), contexts)
+    K, m = len(members), g.shape[1]
+    x = minimise_linear(
+        c=np.r_[np.full(K, 1 / K), np.zeros(m)],
+        A_ub=np.c_[-members.T, -g / g_scale],
         b_ub=-f / f_scale,
-        bounds=[(None, None)] + [(0, None)] * g.shape[1],
+        bounds=[(None, None)] * K + [(0, None)] * m,
     )
-    return OptimalDual(np.maximum(phi, 0.0) * f_scale / g_scale, float(u * f_scale))
+    return OptimalDual(np.maximum(x[K:], 0.0) * f_scale / g_scale, float(x[:K].mean() * f_scale))
 
 
 def largest_margin(cost: Floats, contexts: ArrayLike | None = None) -> Slater:
@@ -132,6 +138,7 @@ def largest_margin(cost: Floats, contexts: ArrayLike | None = None) -> Slater:
     """
     g = _costs(cost)
     n, m = g.shape
+    contexts = None if contexts is None else validation.labels("contexts", contexts, n)
     if m == 1 and contexts is None:
         best = int(g.argmin())
         return Slater(float(-g[best, 0]), single_arm(n, best))
@@ -150,11 +157,11 @@ def largest_margin(cost: Floats, contexts: ArrayLike | None = None) -> Slater:
     return Slater(float(-(weights @ g).max()), weights)
 
 
-def slater_condition(cost: Floats) -> Slater:
+def slater_condition(cost: Floats, contexts: ArrayLike | None = None) -> Slater:
     """Return `largest_margin`; raise if it is not positive, since no policy can meet the constraints then."""
     if not _costs(cost).size:
         raise ArgumentError.of("cost", "at least one constraint", Description("none"), "There is nothing to satisfy.")
-    slater = largest_margin(cost)
+    slater = largest_margin(cost, contexts)
     if slater.margin <= 0:
         g = slater.weights @ _costs(cost)
         worst = int(g.argmax())
