@@ -1,4 +1,7 @@
 import builtins
+import os
+import threading
+from contextlib import suppress
 
 import numpy as np
 import pytest
@@ -43,30 +46,118 @@ def test_learning_uses_one_thread(work, tmp_path, monkeypatch):
     limited, factorise = [], np.linalg.cholesky
 
     def recorded(A):
-        limited.append(bool(blas_threads._limits))
+        limited.append(bool(blas_threads._open))
         return factorise(A)
 
     monkeypatch.setattr(np.linalg, "cholesky", recorded)
     work(tmp_path)
     assert limited
     assert all(limited)
-    assert not blas_threads._limits
+    assert not blas_threads._open
+
+
+@pytest.fixture
+def thread_counts():
+    """How many threads linear algebra uses, now; before and after the test they are three."""
+    threadpoolctl = pytest.importorskip("threadpoolctl")
+    with blas_threads.one_thread():
+        pass  # SciPy's library is loaded
+
+    def counts():
+        return {library["num_threads"] for library in threadpoolctl.threadpool_info() if library["user_api"] == "blas"}
+
+    with threadpoolctl.threadpool_limits(3, user_api="blas"):
+        assert counts() == {3}
+        yield counts
+        assert counts() == {3}
+    assert not blas_threads._open
 
 
 @pytest.mark.extra
-def test_linear_algebra_uses_one_thread_inside_the_context_and_as_many_as_before_after_it():
-    threadpoolctl = pytest.importorskip("threadpoolctl")
+def test_linear_algebra_uses_one_thread_inside_the_context_and_as_many_as_before_after_it(thread_counts):
+    with blas_threads.one_thread(), blas_threads.one_thread():
+        assert thread_counts() == {1}
+    assert thread_counts() == {3}
+    with suppress(KeyError), blas_threads.one_thread():
+        raise KeyError
+    assert thread_counts() == {3}
 
-    def thread_counts():
-        return [library["num_threads"] for library in threadpoolctl.threadpool_info() if library["user_api"] == "blas"]
 
-    np.ones((2, 2)) @ np.ones((2, 2))
+@pytest.mark.extra
+def test_contexts_of_several_threads_restore_the_limit_when_the_last_is_left(thread_counts):
+    entered, leave, inside = threading.Event(), threading.Event(), []
+
+    def work():
+        with blas_threads.one_thread():
+            entered.set()
+            leave.wait(60)
+            inside.append(thread_counts())
+
+    worker = threading.Thread(target=work)
     with blas_threads.one_thread():
-        assert set(thread_counts()) == {1}
-    before = thread_counts()
+        worker.start()
+        entered.wait(60)
+    assert thread_counts() == {1}
+    leave.set()
+    worker.join()
+    assert inside == [{1}]
+
+
+@pytest.mark.extra
+def test_a_context_in_another_thread_is_limited_and_leaves_the_limits_of_others_alone(thread_counts):
+    threadpoolctl = pytest.importorskip("threadpoolctl")
+    seen = []
+
+    def work():
+        with blas_threads.one_thread():
+            seen.append(thread_counts())
+        with threadpoolctl.threadpool_limits(2, user_api="blas"):
+            seen.append(thread_counts())
+
     with blas_threads.one_thread():
         pass
-    assert thread_counts() == before
+    worker = threading.Thread(target=work)
+    worker.start()
+    worker.join()
+    assert seen == [{1}, {2}]
+
+
+@pytest.mark.extra
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
+@pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")
+def test_a_forked_process_has_only_its_own_contexts(thread_counts):
+    entered, leave = threading.Event(), threading.Event()
+
+    def work():
+        with blas_threads.one_thread():
+            entered.set()
+            leave.wait(60)
+
+    def forked():
+        """Return what a forked process sees: at once, in a context, and after it."""
+        reader, writer = os.pipe()
+        if not os.fork():
+            try:
+                counts = [thread_counts()]
+                with blas_threads.one_thread():
+                    counts.append(thread_counts())
+                counts.append(thread_counts())
+                os.write(writer, repr([*counts, len(blas_threads._open)]).encode())
+            finally:
+                os._exit(0)
+        os.wait()
+        os.close(writer)
+        with open(reader) as answer:
+            return answer.read()
+
+    worker = threading.Thread(target=work)
+    worker.start()
+    entered.wait(60)
+    assert forked() == "[{3}, {1}, {3}, 0]"
+    with blas_threads.one_thread():
+        assert forked() == "[{1}, {1}, {1}, 1]"
+    leave.set()
+    worker.join()
 
 
 def test_one_thread_does_nothing_if_threadpoolctl_is_not_installed(monkeypatch):
@@ -78,38 +169,7 @@ def test_one_thread_does_nothing_if_threadpoolctl_is_not_installed(monkeypatch):
         return real_import(name, *arguments)
 
     monkeypatch.setattr(builtins, "__import__", import_without_threadpoolctl)
-    blas_threads._controller.cache_clear()
+    blas_threads._libraries.cache_clear()
     with blas_threads.one_thread() as limits:
         assert limits is None
-    blas_threads._controller.cache_clear()
-
-
-def test_contexts_of_several_threads_restore_the_limit_when_the_last_is_left(monkeypatch):
-    threads = 4
-
-    class Limit:
-        def __init__(self, limits, user_api):
-            nonlocal threads
-            self.before, threads = threads, limits
-
-        def restore_original_limits(self):
-            nonlocal threads
-            threads = self.before
-
-        def __enter__(self):
-            return self
-
-        def __exit__(self, *error):
-            self.restore_original_limits()
-
-    class Controller:
-        limit = Limit
-
-    monkeypatch.setattr(blas_threads, "_controller", Controller)
-    one, other = blas_threads.one_thread(), blas_threads.one_thread()
-    one.__enter__()
-    other.__enter__()
-    one.__exit__(None, None, None)
-    assert threads == 1
-    other.__exit__(None, None, None)
-    assert threads == 4
+    blas_threads._libraries.cache_clear()

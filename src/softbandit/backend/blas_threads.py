@@ -6,6 +6,7 @@ learning fifty times. The package threadpoolctl limits them; without it nothing 
 OPENBLAS_NUM_THREADS=1 in the environment has the same effect.
 """
 
+import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,7 +15,8 @@ from importlib import import_module
 from typing import Any
 
 _lock = threading.Lock()
-_limits: list[Any] = []  # one per context that is open; all but the first are None
+_open: dict[object, int] = {}  # the contexts that are open, and the thread of each
+_before: list[tuple[Any, int]] = []  # the libraries and how many threads they used, while a context is open
 
 
 @contextmanager
@@ -24,25 +26,58 @@ def one_thread() -> Iterator[None]:
     The limit is one of the process. Of contexts that are open at the same time, in several threads, the first
     sets it, and the last to be left restores what was before.
     """
-    controller = _controller()
-    with _lock:
-        _limits.append(controller.limit(limits=1, user_api="blas") if controller and not _limits else None)
-    try:
+    context = object()
+    try:  # entered before the limit is set, for an interrupt that comes just then
+        with _lock:
+            _open[context] = threading.get_ident()
+            if not _before:
+                _before.extend((library, library.num_threads) for library in _libraries())
+                _set_threads([(library, 1) for library, _ in _before])
         yield
     finally:
         with _lock:
-            limit = _limits.pop()  # that of the first context comes last
-            if limit is not None:
-                limit.restore_original_limits()
+            _open.pop(context, None)
+            _restore_after_the_last()
+
+
+def _restore_after_the_last() -> None:
+    if not _open:
+        _set_threads(_before)
+        _before.clear()
+
+
+def _set_threads(counts: list[tuple[Any, int]]) -> None:
+    """Set how many threads libraries use, from any thread.
+
+    threadpoolctl gives control to the first thread that asks, and ignores all others. Here it goes to the thread that
+    has the lock, and then to nobody.
+    """
+    for library, count in counts:
+        give_up_control = getattr(library, "clear_controlling_thread", lambda force: None)
+        give_up_control(force=True)
+        library.set_num_threads(count)
+        give_up_control(force=True)
 
 
 @lru_cache(maxsize=1)
-def _controller() -> Any:
-    """Return the controller of both libraries, or None."""
+def _libraries() -> list[Any]:
+    """Return NumPy's and SciPy's linear algebra libraries, or none without threadpoolctl."""
     try:
         from threadpoolctl import ThreadpoolController
     except ModuleNotFoundError:
-        return None
+        return []
     import_module("scipy.linalg")  # loads its library, so that it can be found
 
-    return ThreadpoolController()
+    return [found for found in ThreadpoolController().lib_controllers if found.user_api == "blas" and found.num_threads]
+
+
+def _forked() -> None:
+    """Forget the contexts of threads that a forked process does not have."""
+    _lock.release()
+    for context in [context for context, thread in _open.items() if thread != threading.get_ident()]:
+        del _open[context]
+    _restore_after_the_last()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_forked)
