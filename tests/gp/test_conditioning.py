@@ -50,6 +50,15 @@ def test_points_that_are_no_candidates_equal_the_dense_formula():
     np.testing.assert_allclose(got, np.array(expected)[:, :5], rtol=1e-5)
 
 
+def test_with_outliers_a_further_observation_counts_within_five_deviations_of_its_prediction():
+    the_model = model()
+    mean, variance = dense(the_model, PLAYED, Y)
+    most = mean[3] + 5 * np.sqrt(variance[3] + the_model.noise)
+    expected = dense(the_model, np.r_[PLAYED, 3, 7], np.r_[Y, most, 3.0])
+    got = candidates(the_model).given(ARMS[[3, 7]], np.array([1e6, 3.0]), outliers=True)
+    np.testing.assert_allclose(got, expected, rtol=1e-5)  # of the jitter, as above
+
+
 def test_residual_is_that_one_step_ahead():
     the_model, posterior = model(), candidates(model())
     for t in range(len(FURTHER)):

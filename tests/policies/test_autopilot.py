@@ -7,7 +7,7 @@ import pytest
 
 import softbandit as sb
 from softbandit.gp import PointPosterior
-from softbandit.policies import autopilot_knowledge, outlook
+from softbandit.policies import autopilot_knowledge, outlook, output_models
 from softbandit.policies.prices import Prices
 
 ARMS = np.random.default_rng(0).random((40, 2))
@@ -138,7 +138,39 @@ def test_on_a_space_nothing_is_factorised_between_two_relearnings(monkeypatch):
     agent = sb.Agent(sb.Autopilot(BOX, constraints=0))
     for t in range(20):
         agent.tell(agent.ask(), reward=float(np.sin(t)))
-    assert sizes == [4, 6, 9, 14]
+    assert list(dict.fromkeys(sizes)) == [4, 6, 9, 14]
+
+
+GLITCHES = {25: 1e4, 47: -1e4}  # rounds and what is added to their reward
+
+
+def play_with_glitches(domain):
+    agent, rng = sb.Agent(sb.Autopilot(domain, horizon=100)), np.random.default_rng(0)
+    for t in range(100):
+        decision = agent.ask()
+        reward, cost = outputs(decision.x, 1) + NOISE * rng.standard_normal(2)
+        agent.tell(decision, reward + GLITCHES.get(t, 0.0), cost)
+    return agent
+
+
+@pytest.mark.parametrize("domain", [ARMS, BOX], ids=["arms", "box"])
+def test_glitches_of_the_reward_are_noticed_and_change_little(domain):
+    """The last rounds earn what they do without glitches, but for a tenth of the rewards' range of 2."""
+    plain, glitched = play(sb.Autopilot(domain, horizon=100), 100)[0], play_with_glitches(domain)
+    known = glitched._state.posterior[0]
+    np.testing.assert_array_equal(np.flatnonzero((known.counted != known.Y).any(axis=1)), list(GLITCHES))
+    assert glitched.record.rewards[-30:].mean() > plain.record.rewards[-30:].mean() - 0.2
+    assert "2 outliers" in str(glitched)
+
+
+def test_glitches_of_a_cost_count_in_full():
+    """The limit is on the mean of what was measured."""
+    agent, _ = play(sb.Autopilot(ARMS, horizon=100), 40)
+    decision = agent.ask()
+    agent.tell(decision, 0.0, 50.0)
+    known = agent._state.posterior[0]
+    assert known.counted[-1, 1] == 50.0
+    np.testing.assert_allclose(known.debt, agent.record.costs.sum())
 
 
 @pytest.mark.parametrize("n", [60, 5000])
@@ -179,7 +211,7 @@ def test_a_loaded_agent_continues_to_the_bit_without_learning_again(domain, roun
     agent, _ = play(sb.Autopilot(domain, horizon=40), rounds)
     agent.save(tmp_path / "run.npz")
     with monkeypatch.context() as patch:
-        patch.setattr(autopilot_knowledge, "learn", lambda *arguments: pytest.fail("it learned again"))
+        patch.setattr(output_models, "learn", lambda *arguments: pytest.fail("it learned again"))
         loaded = sb.Agent.load(tmp_path / "run.npz")
     for t in range(12):
         a, b = agent.ask(), loaded.ask()
@@ -313,7 +345,7 @@ def test_every_region_that_might_meet_a_limit_is_tried_before_it_counts_as_out_o
 def test_points_that_are_nearly_the_same_count_once_when_units_are_chosen():
     copies = 0.5 + 0.01 * np.random.default_rng(0).random((20, 2))
     corners = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
-    chosen = autopilot_knowledge.far_apart(np.concatenate([corners, copies]), autopilot_knowledge.APART)
+    chosen = output_models.far_apart(np.concatenate([corners, copies]), output_models.APART)
     assert sorted(chosen)[:4] == [0, 1, 2, 3]
     assert len(chosen) == 5
 

@@ -12,6 +12,7 @@ from softbandit.gp.kernel import Kernel, Rate, checked_kernel
 from softbandit.gp.kernels import Linear, Matern, SquaredExponential, Tabular
 from softbandit.gp.learning import learn, subset
 from softbandit.gp.nystrom import Budgeted
+from softbandit.gp.outliers import in_turn, near_the_middle, without_outliers
 from softbandit.gp.pivot_posterior import PivotPosterior
 from softbandit.gp.pivoted_cholesky import TOLERANCE, Features, checked_features, features, tolerance_for
 from softbandit.gp.point_effects import PointEffects, PointPosterior, Repeats

@@ -20,6 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from softbandit.backend import Bools, Floats
+from softbandit.gp.outliers import in_turn
 from softbandit.gp.point_effects import JITTER, ROWS, PointEffects, PointPosterior, inverse_lower
 
 
@@ -28,6 +29,7 @@ class Further(NamedTuple):
 
     v: Floats  # (k,)
     mean: float
+    variance: float  # of an observation
     cross: Floats  # (n,): its row of C
 
 
@@ -49,13 +51,17 @@ class CandidatePosterior:
         variance = np.maximum(model.variance(X) - np.einsum("kn,kn->n", V, V), 0.0)
         return cls(posterior, X, V, mean, variance)
 
-    def given(self, P: Floats, y: Floats) -> tuple[Floats, Floats]:
-        """Return mean and variance after observing y (o,) at the first o of P; the other points are pending."""
+    def given(self, P: Floats, y: Floats, outliers: bool = False) -> tuple[Floats, Floats]:
+        """Return mean and variance after observing y (o,) at the first o of P; the other points are pending.
+
+        If there may be `outliers`, observations far from what is expected count as less far.
+        """
         if not len(P):
             return self.mean, self.variance
         further, R = self._block(P)
         W = R @ np.stack([row.cross for row in further])  # A^-1 = R^T R
-        rest = R[: len(y), : len(y)] @ (y - [row.mean for row in further[: len(y)]])
+        mean, variance = np.array([[row.mean, row.variance] for row in further[: len(y)]]).reshape(-1, 2).T
+        rest = R[: len(y), : len(y)] @ ((in_turn(y, mean, variance) if outliers else y) - mean)
         variance = np.maximum(self.variance - np.einsum("pn,pn->n", W, W), 0.0)
         return self.mean + rest @ W[: len(y)], variance
 
@@ -88,7 +94,8 @@ class CandidatePosterior:
         if key not in self._further:
             model, v = self.posterior.model, whitened_cross(self.posterior, x[None])[:, 0]
             mean = model.offset + float(self.posterior.whitened @ v)
-            self._further[key] = Further(v, mean, prior_covariance(model, x[None], self.X)[0] - v @ self.V)
+            variance = max(float(model.variance(x[None])[0] - v @ v), 0.0) + model.noise
+            self._further[key] = Further(v, mean, variance, prior_covariance(model, x[None], self.X)[0] - v @ self.V)
         return self._further[key]
 
 

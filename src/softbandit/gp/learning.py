@@ -19,7 +19,7 @@ import math
 
 import numpy as np
 
-from softbandit.backend import Floats
+from softbandit.backend import Floats, Ints
 from softbandit.gp.kernel import Kernel
 from softbandit.gp.point_effects import PointEffects, Repeats
 
@@ -55,14 +55,19 @@ def learn(
 
 def subset(data: Repeats) -> Repeats:
     """Return at most MOST_POINTS of the points: those observed most often, and others spread over the rest."""
-    k = len(data.points)
+    chosen = subset_of_points(data.counts)
+    return data._replace(points=data.points[chosen], counts=data.counts[chosen], means=data.means[chosen])
+
+
+def subset_of_points(counts: Floats) -> Ints:
+    """Return the numbers of these points."""
+    k = len(counts)
     if k <= MOST_POINTS:
-        return data
-    order = np.argsort(-data.counts, kind="stable")
+        return np.arange(k)
+    order = np.argsort(-counts, kind="stable")
     often = MOST_POINTS // 4
     rest = order[often:][np.linspace(0, k - often - 1, MOST_POINTS - often).round().astype(int)]
-    chosen = np.concatenate([order[:often], rest])
-    return data._replace(points=data.points[chosen], counts=data.counts[chosen], means=data.means[chosen])
+    return np.concatenate([order[:often], rest])
 
 
 class LogPosterior:

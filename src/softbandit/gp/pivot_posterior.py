@@ -45,6 +45,10 @@ class PivotPosterior:
     def Phi(self) -> Floats:
         return self._rows.buffer[: len(self.S)]
 
+    def predicted(self, i: int) -> tuple[float, float]:
+        """Return mean and variance of the next observation at point i."""
+        return float(self.mean[i]), float(self.variance[i]) + self.model.noise
+
     def observe(self, i: int, y: float, count: float = 1.0) -> "PivotPosterior":
         """Return the posterior after observing y at point i; or y as the mean of several observations there."""
         here = self if self.seen[i] else self._with_pivot(i)

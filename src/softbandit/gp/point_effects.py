@@ -99,6 +99,11 @@ class PointPosterior:
         L: Floats = np.asarray(np.linalg.cholesky(C), dtype=np.float64)
         return cls(model, data.points, data.counts, data.means, inverse_lower(L))
 
+    def predicted(self, x: Floats) -> tuple[float, float]:
+        """Return mean and variance of the next observation at x (d,)."""
+        mean, variance = self.at(x[None])
+        return float(mean[0]), float(variance[0]) + self.model.noise
+
     def observe(self, x: Floats, y: float) -> "PointPosterior":
         """Return the posterior after observing y at x (d,)."""
         places = np.flatnonzero((self.points == x).all(axis=1))
@@ -150,6 +155,12 @@ class PointPosterior:
         mean = self.means - D * (self.whitened @ self.M)
         variance = D - D * D * np.einsum("ij,ij->j", self.M, self.M)
         return mean, np.maximum(variance, 0.0)
+
+    def left_out(self) -> tuple[Floats, Floats]:
+        """Return mean and variance of each observed point, as the others alone have it, (k,) each."""
+        q = np.einsum("ij,ij->j", self.M, self.M)  # the diagonal of C^-1
+        D = self.model.noise / self.counts + JITTER * self.model.variance(self.points)
+        return self.means - (self.whitened @ self.M) / q, np.maximum(1 / q - D, 0.0)
 
     def at(self, X: Floats) -> tuple[Floats, Floats]:
         """Return mean and variance at points (n, d), of which any may have been observed: (n,) each."""

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
@@ -10,17 +10,17 @@ from zlib import crc32
 import numpy as np
 
 from softbandit.backend import Floats, Ints
-from softbandit.gp import Kernel, PivotPosterior, PointPosterior, Repeats, learn
+from softbandit.gp import PivotPosterior, PointPosterior, Repeats, in_turn
 from softbandit.policies.base import without_tiny
 from softbandit.policies.outlook import (
     PATIENCE,
     Outlook,
-    OutputModel,
     Standing,
     acquisition,
     limit_and_debt_prices,
     optimistic,
 )
+from softbandit.policies.output_models import OutputModel, as_counted, learn_outputs
 from softbandit.policies.output_units import Units
 from softbandit.policies.prices import limit_prices
 
@@ -31,44 +31,6 @@ INITIAL = 4  # rounds far apart, before anything is learned
 RELEARN = 1.5  # learn again when the rounds have grown by this factor
 CANDIDATES = 512  # drawn in a round from what is too large to be looked at as a whole
 CENTRES = 4  # promising points, near which candidates are looked for
-APART = 24  # points far apart, which decide on the transform of an output
-NEARBY = 0.05  # of the domain's width: points nearer than this count as one of them
-
-
-def far_apart(points: Floats, count: int) -> Ints:
-    """Return the numbers of at most that many points, each as far as possible from those before it."""
-    width = np.ptp(points, axis=0)
-    scaled = points / np.where(width > 0, width, 1.0)
-    chosen, gap = [0], np.full(len(points), np.inf)
-    while len(chosen) < min(count, len(points)):
-        gap = np.minimum(gap, ((scaled - scaled[chosen[-1]]) ** 2).mean(axis=1))
-        if gap.max() < NEARBY**2:
-            break
-        chosen.append(int(gap.argmax()))
-    return np.array(chosen)
-
-
-def learn_output(
-    form: Kernel,
-    data: Repeats,
-    y: Floats,
-    limited: bool,
-    outputs: int = 1,
-    start: Floats | None = None,
-    noise: float | None = None,
-) -> OutputModel:
-    """Return the model of observations y (t,), which `data` holds by point; zero is a limit if it is `limited`.
-
-    An output whose noise is known, as a standard deviation, is modelled on its own scale; its spread is at least that
-    of the noise, also if it was the same in all rounds.
-    """
-    if noise is None:
-        units = Units.learned(data.means, limited, data.means[far_apart(data.points, APART)])
-    else:
-        units = Units.of(data.means)
-        units = replace(units, spread=max(units.spread, noise))
-    variance = None if noise is None else (noise / units.spread) ** 2
-    return OutputModel(units, *learn(form, data.with_values(units.inside(y)), start, outputs, variance))
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,6 +44,7 @@ class Knowledge:
     fitted: int = 0
     since: int = 0  # the round from which debts count: the last in which a limit was changed
     models: tuple[OutputModel, ...] = ()
+    counted: Floats = field(default_factory=lambda: np.empty((0, 0)))  # (t, 1 + m): Y as it counts, without outliers
     posteriors: tuple[PivotPosterior, ...] = ()  # of each output, in its own units, if all arms are looked at
     fits: tuple[PointPosterior, ...] = ()  # the same if not
 
@@ -97,47 +60,58 @@ class Knowledge:
         )
         if len(longer.X) >= max(INITIAL, math.ceil(RELEARN * self.fitted)):
             return longer.learn()
-        z = [float(model.units.inside(value)) for model, value in zip(self.models, y, strict=bool(self.models))]
-        posteriors = tuple(p.observe(where, value) for p, value in zip(self.posteriors, z, strict=False))
-        fits = tuple(p.observe(x, value) for p, value in zip(self.fits, z, strict=False))
-        return replace(longer, posteriors=posteriors, fits=fits)
+        return longer._with_round(len(self.X)) if self.models else longer
 
     def learn(self) -> "Knowledge":
         """Return the knowledge with models learned from all rounds."""
-        starts: list[Floats | None] = [m.theta for m in self.models] or [None] * self.Y.shape[1]
-        models = tuple(self._learn_output(i, start) for i, start in enumerate(starts))
+        unknown = [None] * self.Y.shape[1]
+        starts = [model.theta for model in self.models] or unknown
+        models = learn_outputs(self.policy.form, self._repeats, self.Y, starts, unknown)
         return replace(self, fitted=len(self.X), models=models).with_posteriors()
-
-    def _learn_output(self, i: int, start: Floats | None) -> OutputModel:
-        return learn_output(self.policy.form, self.by_point(i), self.Y[:, i], i > 0, self.Y.shape[1], start)
 
     def with_posteriors(self) -> "Knowledge":
         """Return the knowledge with posteriors over all arms, if they are few enough, or at any points."""
+        if not self.models:
+            return self
+        n = self.fitted
+        data = Repeats.of(self.X[:n], self.Y[:n, 0])
+        known = replace(self, counted=as_counted(self.models, data, self.Y[:n]))
         outputs = range(len(self.models))
         if self.policy.looks_at_all:
-            return replace(self, posteriors=tuple(map(self._posterior, outputs)))
-        return replace(self, fits=tuple(map(self._fit, outputs)))
+            known = replace(known, posteriors=tuple(map(known._posterior, outputs)))
+        else:
+            known = replace(known, fits=tuple(known._fit(i, data) for i in outputs))
+        for t in range(n, len(self.X)):
+            known = known._with_round(t)
+        return known
 
     def _posterior(self, i: int) -> PivotPosterior:
-        """Return that of one output: the rounds learned from by arm, the later ones in order, as they came."""
+        """Return that of one output from the rounds learned from, by arm."""
         units, effects, _ = self.models[i]
-        y, posterior = units.inside(self.Y[:, i]), PivotPosterior.prior(effects, self.policy.arms)
-        where = self.where[: self.fitted]
+        z, where = units.inside(self.counted[:, i]), self.where[: self.fitted]
+        posterior = PivotPosterior.prior(effects, self.policy.arms)
         for arm in np.unique(where):
-            values = y[: self.fitted][where == arm]
+            values = z[where == arm]
             posterior = posterior.observe(int(arm), float(values.mean()), len(values))
-        for arm, value in zip(self.where[self.fitted :], y[self.fitted :], strict=True):
-            posterior = posterior.observe(int(arm), float(value))
         return posterior
 
-    def _fit(self, i: int) -> PointPosterior:
-        """Return that of one output at any points, from the rounds in the same order."""
+    def _fit(self, i: int, data: Repeats) -> PointPosterior:
+        """Return that of one output at any points, from the rounds learned from."""
         units, effects, _ = self.models[i]
-        y, n = units.inside(self.Y[:, i]), self.fitted
-        fit = PointPosterior.of(effects, Repeats.of(self.X[:n], y[:n]))
-        for x, value in zip(self.X[n:], y[n:], strict=True):
-            fit = fit.observe(x, float(value))
-        return fit
+        return PointPosterior.of(effects, data.with_values(units.inside(self.counted[:, i])))
+
+    def _with_round(self, t: int) -> "Knowledge":
+        """Return the knowledge with round t, the first since those that the posteriors know, in them."""
+        place: Any = int(self.where[t]) if self.posteriors else self.X[t]
+        posteriors, y = self.posteriors or self.fits, self.Y[t].copy()
+        z = np.array([float(model.units.inside(value)) for model, value in zip(self.models, y, strict=True)])
+        outliers = np.count_nonzero(self.counted[self.fitted :, 0] != self.Y[self.fitted : t, 0])
+        within = in_turn(z[:1], *np.array(posteriors[0].predicted(place))[:, None], outliers)[0]
+        if within != z[0]:
+            z[0], y[0] = within, self.models[0].units.outside(within, 0.0)
+        later = tuple(posterior.observe(place, value) for posterior, value in zip(posteriors, z.tolist(), strict=True))
+        counted = np.concatenate([self.counted, y[None]])
+        return replace(self, counted=counted, **{"posteriors" if self.posteriors else "fits": later})
 
     def with_limits_raised(self, by: Floats) -> "Knowledge":
         """Return the knowledge for limits raised by (m,): all costs are lower by that, and debts start at zero."""
@@ -145,8 +119,8 @@ class Knowledge:
         return changed.learn() if self.models else changed
 
     def by_point(self, i: int) -> Repeats:
-        """Return the observations of one output by point, in the user's units."""
-        return self._repeats.with_values(self.Y[:, i])
+        """Return the observations of one output by point, as they count, in the user's units."""
+        return self._repeats.with_values(self.counted[:, i])
 
     @cached_property
     def _repeats(self) -> Repeats:

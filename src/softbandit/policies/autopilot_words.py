@@ -12,7 +12,8 @@ from softbandit.policies.autopilot_remarks import names
 from softbandit.policies.dependence import influences
 
 if TYPE_CHECKING:
-    from softbandit.policies.autopilot_knowledge import Knowledge, OutputModel
+    from softbandit.policies.autopilot_knowledge import Knowledge
+    from softbandit.policies.output_models import OutputModel
 
 WIDTH = 79
 MOST_OUTPUTS = 5  # described one by one
@@ -37,7 +38,9 @@ def _output(known: "Knowledge", i: int, name: str, model: "OutputModel") -> Iter
     mean = f"mean {y.mean():.4g}" if len(y) else "no round since its limit was changed"
     limit = [] if i == 0 or not len(y) else [f"{side(y, noise)} its limit of 0"]
     price = [] if i == 0 else [f"price {known.outlook.phi[i - 1]:.3g}"]
-    yield f"{name}: " + ", ".join([mean, *limit, *price, f"noise {noise:.3g}"])
+    n = int((known.counted[:, i] != known.Y[:, i]).sum())
+    outliers = [f"{n} outlier{'s' * (n > 1)}"] if n else []
+    yield f"{name}: " + ", ".join([mean, *limit, *price, f"noise {noise:.3g}", *outliers])
     yield "  " + "; ".join([_dependence(known, i), *_shape(model)])
 
 

@@ -27,7 +27,7 @@ FLAT = 0.01  # variance of mu in units of what was observed: an output that vari
 def influences(known: "Knowledge", i: int) -> dict[str, float]:
     """Return the total effect of each parameter on output i."""
     units, effects, _ = known.models[i]
-    fit = PointPosterior.of(effects, subset(known.by_point(i).with_values(units.inside(known.Y[:, i]))))
+    fit = PointPosterior.of(effects, subset(known.by_point(i).with_values(units.inside(known.counted[:, i]))))
     alpha = fit.whitened @ fit.M
 
     def mean(X: Floats) -> Floats:

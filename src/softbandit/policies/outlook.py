@@ -13,9 +13,8 @@ from typing import NamedTuple
 import numpy as np
 
 from softbandit.backend import Floats, Ints
-from softbandit.gp import Kernel, PointEffects
 from softbandit.policies.base import Quantile
-from softbandit.policies.output_units import Units
+from softbandit.policies.output_models import OutputModel
 from softbandit.policies.prices import Prices, limit_prices
 
 PRICE_GAIN = 2.0  # of the debt
@@ -24,26 +23,6 @@ SURE = 2.5  # posterior standard deviations by which estimates are optimistic be
 PATIENCE = 100  # rounds left for which an arm that may be better by 1.2 standard deviations is worth a try
 
 Moments = tuple[Floats, Floats]  # mean and variance (c,) of one output, in its own units
-
-
-class OutputModel(NamedTuple):
-    """The units and the model of one output, as learned."""
-
-    units: Units
-    effects: PointEffects
-    theta: Floats  # where the next search starts: logarithms of the kernel's parameters, signal, own and noise
-
-    @property
-    def row(self) -> list[float]:
-        """The model as numbers, for a file."""
-        return [*vars(self.units).values(), self.effects.offset, *self.theta]
-
-    @classmethod
-    def from_row(cls, row: Floats, form: Kernel) -> "OutputModel":
-        """Return the model in a row, whose kernel has this form."""
-        units, offset, theta = Units(*row[:4].tolist()), float(row[4]), row[5:]
-        *parameters, signal, own, noise = np.exp(theta).tolist()
-        return cls(units, PointEffects(form.with_parameters(parameters), offset, signal, own, noise), theta)
 
 
 class Outlook(NamedTuple):

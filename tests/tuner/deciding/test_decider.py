@@ -115,7 +115,7 @@ def test_the_snapshot_saves_learning(monkeypatch):
     events = Events(description())
     events.play(30)
     learned = events.decider.learned()
-    monkeypatch.setattr(beliefs, "learn_output", lambda *arguments: pytest.fail("it learned again"))
+    monkeypatch.setattr(beliefs, "learn_outputs", lambda *arguments: pytest.fail("it learned again"))
     assert next_decision(events.replayed(len(events.log), learned)).kind in ("explore", "best")
 
 
@@ -259,6 +259,18 @@ def test_a_known_noise_is_used_for_the_metric_and_its_mean_limits():
     models = events.decider.memory.beliefs.models
     noise = [math.sqrt(model.effects.noise) * model.units.spread for model in models]
     assert noise[:2] == pytest.approx([2.0, 0.3], rel=1e-9)
+
+
+def test_a_glitch_of_the_metric_does_not_become_the_recommendation():
+    """It is 200 times the range of the metric, in the newest round or long ago."""
+    events = Events(description(limits=()))
+    events.play(60)
+    id = len(events.decider.evidence.asks) + 1
+    events.happen("asked", id, {"x": 0, "y": 12}, None, "explore")
+    events.happen("told", id, {"gain": 2e4, "cost": 12.0, "other": 1.0})
+    assert next_decision(events.decider).values != {"x": 0, "y": 12}
+    events.play(40)
+    assert events.decider.recommend(None).values != {"x": 0, "y": 12}
 
 
 def test_a_limit_over_a_window_is_repaid_within_it():

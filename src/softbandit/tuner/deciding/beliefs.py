@@ -20,8 +20,8 @@ import numpy as np
 from softbandit.backend import Floats, Ints
 from softbandit.domains import FINITE_LIMIT
 from softbandit.gp import CandidatePosterior, Drifting, Kernel, Matern, PointEffects, PointPosterior, Repeats
-from softbandit.policies.autopilot_knowledge import INITIAL, RELEARN, learn_output
-from softbandit.policies.outlook import OutputModel
+from softbandit.policies.autopilot_knowledge import INITIAL, RELEARN
+from softbandit.policies.output_models import OutputModel, as_counted, learn_outputs
 from softbandit.policies.output_units import Units
 from softbandit.tuner.deciding.evidence import Evidence
 from softbandit.tuner.words.description import Description
@@ -82,12 +82,9 @@ def learn_models(evidence: Evidence, start: int, fitted: int) -> tuple[OutputMod
     X, Y = points(evidence, start, fitted), evidence.Y[start:fitted]
     if drifts:
         X, Y = X[-RECENT:], Y[-RECENT:]
-    data, form, noises = Repeats.of(X, Y[:, 0]), kernel_form(evidence), evidence.description.output_noise
-    models = [
-        learn_output(form, data.with_values(y), y, i > 0, len(noises), None, noise)
-        for i, (y, noise) in enumerate(zip(Y.T, noises, strict=True))
-    ]
-    return tuple(map(without_own_effects, models)) if drifts else tuple(models)
+    noises = evidence.description.output_noise
+    models = learn_outputs(kernel_form(evidence), Repeats.of(X, Y[:, 0]), Y, [None] * len(noises), noises)
+    return tuple(map(without_own_effects, models)) if drifts else models
 
 
 def without_own_effects(model: OutputModel) -> OutputModel:
@@ -125,12 +122,12 @@ class Beliefs:
         X, Y = points(evidence, start, synced), evidence.Y[start:synced]
         kept = newest(X, evidence.description)
         data = Repeats.of(X[kept], Y[kept, 0])
-        outputs = [data.with_values(y) for y in Y[kept].T]
+        counted = as_counted(models, data, Y[kept]).T
         posteriors = tuple(
             PointPosterior.of(model.effects, data.with_values(model.units.inside(y)))
-            for model, y in zip(models, Y[kept].T, strict=True)
+            for model, y in zip(models, counted, strict=True)
         )
-        means = np.array([output.means for output in outputs])
+        means = np.array([data.with_values(y).means for y in counted])
         # Just after a shift there are too few points to tell the spread.
         spreads = [Units.of(y).spread for y in (means if len(data.points) >= INITIAL else evidence.Y[:synced].T)]
         return cls(models, posteriors, np.array(spreads), means, synced)

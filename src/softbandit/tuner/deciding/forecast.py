@@ -88,10 +88,10 @@ class Forecaster:
         P, Z = self.memory.tail(beliefs)
         pending = self._at_now(self.evidence.pending_points)
         posteriors = self._posteriors_at(beliefs, X)
-        measured = [c.given(P, z) for c, z in zip(posteriors, Z, strict=True)]
+        measured = _given(posteriors, P, Z)
         moments, further = measured, np.concatenate([P, pending])
         if len(pending):
-            moments = [c.given(further, z) for c, z in zip(posteriors, Z, strict=True)]
+            moments = _given(posteriors, further, Z)
         standing = self._standing(beliefs, self._pending_costs(beliefs, posteriors, further, Z))
         estimates = optimistic(models, moments, standing.width)
         prices, phi = limit_and_debt_prices(models, estimates, moments, standing, labels)
@@ -103,7 +103,7 @@ class Forecaster:
         """Return the posterior at any configurations (n, d), without pending rounds."""
         P, Z = self.memory.tail(beliefs)
         X = self._at_now(candidates.joined(configurations, self._context(context)))
-        return Posterior(beliefs.models, [c.given(P, z) for c, z in zip(beliefs.at(X), Z, strict=True)])
+        return Posterior(beliefs.models, _given(beliefs.at(X), P, Z))
 
     def _posteriors_at(self, beliefs: Beliefs, X: Floats) -> Posteriors:
         """Return the posteriors at the candidates; they are kept if these are the same in every round."""
@@ -157,6 +157,11 @@ class Forecaster:
         rounds = np.minimum(max(description.rounds or t, t, 1), windows)
         debts = self.evidence.debts() + pending_costs
         return Standing(debts, beliefs.spreads, rounds, left, np.minimum(left, windows))
+
+
+def _given(posteriors: Posteriors, P: Floats, Z: Floats) -> list[Moments]:
+    """Return the moments of each output after the measurements Z (1 + m, o) at the first o of P."""
+    return [c.given(P, z, outliers=i == 0) for i, (c, z) in enumerate(zip(posteriors, Z, strict=True))]
 
 
 def _first(moments: list[Moments], n: int) -> list[Moments]:

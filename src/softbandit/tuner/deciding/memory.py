@@ -17,7 +17,7 @@ from softbandit.tuner.deciding.evidence import Evidence
 from softbandit.tuner.words.description import Description
 
 LEARN_AGAIN = 16  # measurements after a shift, from which models are learned again
-VERSION = 1  # of what is learned and how: another version would decide differently, so its snapshots are of no use
+VERSION = 2  # of what is learned and how: another version would decide differently, so its snapshots are of no use
 
 Arrays = Mapping[str, Any]
 

@@ -17,7 +17,8 @@ from softbandit.backend import Floats
 from softbandit.backend.display import brief_probability, brief_values, html_text
 from softbandit.domains import Values
 from softbandit.policies.base import Quantile
-from softbandit.policies.outlook import Moments, OutputModel, quantiles
+from softbandit.policies.outlook import Moments, quantiles
+from softbandit.policies.output_models import OutputModel
 from softbandit.theory.recommendation import NEGLIGIBLE, best_single, best_weights, chances
 from softbandit.tuner.words.description import Description
 from softbandit.tuner.words.wording import assignments, short, wrapped
