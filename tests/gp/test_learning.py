@@ -73,6 +73,12 @@ def test_the_priors_are_those_of_the_documentation():
     np.testing.assert_allclose(log_posterior.precision, DEVIATIONS**-2.0)
 
 
+def test_what_is_learned_comes_with_its_log_posterior():
+    learned = learn(sb.Matern([1.0, 1.0]), DATA)
+    assert learned.log_posterior == -objective()(learned.theta)[0]
+    assert learned.log_posterior > -objective()(objective().centre)[0]
+
+
 def test_the_offset_of_the_model_is_its_best_value():
     log_posterior = objective()
     theta = log_posterior.centre
@@ -97,7 +103,7 @@ def sample(own, noise, points=60, repeats=6, seed=0, lengthscale=0.3):
 
 @pytest.mark.parametrize("noise", [1e-3, 0.03, 0.5])
 def test_repeats_tell_the_noise(noise):
-    model, _ = learn(sb.Matern(1.0), Repeats.of(*sample(own=0.05, noise=noise)))
+    model = learn(sb.Matern(1.0), Repeats.of(*sample(own=0.05, noise=noise))).model
     # The squares within points are noise chi^2 of 300 degrees: a relative deviation of sqrt(2 / 300), 0.08; four of
     # them, and the prior, which pulls by ln(50) / 1.5^2 against a curvature of 150, at most 0.012.
     assert model.noise == pytest.approx(noise, rel=0.35)
@@ -105,7 +111,7 @@ def test_repeats_tell_the_noise(noise):
 
 @pytest.mark.parametrize("own", [0.1, 1.0])
 def test_effects_of_points_are_told_from_noise_by_repeats(own):
-    model, _ = learn(sb.Matern(1.0), Repeats.of(*sample(own=own, noise=0.01)))
+    model = learn(sb.Matern(1.0), Repeats.of(*sample(own=own, noise=0.01))).model
     # 60 effects, of which the smooth function takes some: with 50 left a deviation of sqrt(2 / 50), 0.2; three of
     # them.
     assert model.own == pytest.approx(own, rel=0.6)
@@ -113,14 +119,14 @@ def test_effects_of_points_are_told_from_noise_by_repeats(own):
 
 
 def test_a_smooth_surface_is_learned_to_have_small_effects():
-    rough, _ = learn(sb.Matern(1.0), Repeats.of(*sample(own=1.0, noise=0.01)))
-    smooth, _ = learn(sb.Matern(1.0), Repeats.of(*sample(own=0.0, noise=0.01)))
+    rough = learn(sb.Matern(1.0), Repeats.of(*sample(own=1.0, noise=0.01))).model
+    smooth = learn(sb.Matern(1.0), Repeats.of(*sample(own=0.0, noise=0.01))).model
     assert smooth.own < 0.02 < 0.4 < rough.own
 
 
 def test_learning_finds_a_point_at_which_the_gradient_vanishes():
     data = Repeats.of(*sample(own=0.1, noise=0.05))
-    _, theta = learn(sb.Matern(1.0), data)
+    theta = learn(sb.Matern(1.0), data).theta
     log_posterior = LogPosterior(sb.Matern(1.0), data)
     inside = (theta > log_posterior.lower) & (theta < log_posterior.upper)
     # The search stops when a step gains less than 2e-9 of the value, some hundreds, with curvatures of 1 to 100.
@@ -135,10 +141,10 @@ def test_learning_evaluates_a_bounded_number_of_times_and_always_the_same(monkey
     data = Repeats.of(local.random((600, 4)), local.standard_normal(600))
     monkeypatch.setattr(learning, "MOST_POINTS", 80)
     monkeypatch.setattr(learning, "WORK", 1e5)  # so little that the least number of evaluations applies, 8
-    first = learn(sb.Matern([1.0] * 4), data)[1]
+    first = learn(sb.Matern([1.0] * 4), data).theta
     count = len(calls)
     assert 1 < count <= 8 + 20  # the search checks the bound after a line search, of at most 20 evaluations
-    np.testing.assert_array_equal(learn(sb.Matern([1.0] * 4), data)[1], first)
+    np.testing.assert_array_equal(learn(sb.Matern([1.0] * 4), data).theta, first)
     assert len(calls) == 2 * count
 
 
@@ -172,19 +178,19 @@ def test_learning_uses_the_points_observed_most_often_and_others(monkeypatch):
 @pytest.mark.parametrize("y", [np.zeros(20), np.r_[1e6, np.zeros(19)], np.full(20, 7.0)])
 def test_degenerate_outputs_give_a_finite_model(y):
     X = np.repeat(np.linspace(0, 1, 10), 2)[:, None]
-    model, theta = learn(sb.Matern(1.0), Repeats.of(X, y))
+    model, theta, _ = learn(sb.Matern(1.0), Repeats.of(X, y))
     assert np.isfinite(theta).all()
     assert np.isfinite([model.offset, model.signal, model.own, model.noise]).all()
 
 
 def test_one_point_and_one_observation_can_be_learned_from():
-    model, _ = learn(sb.Matern([1.0, 1.0]), Repeats.of(np.zeros((1, 2)), np.array([0.5])))
+    model = learn(sb.Matern([1.0, 1.0]), Repeats.of(np.zeros((1, 2)), np.array([0.5]))).model
     assert np.isfinite([model.offset, model.signal, model.own, model.noise]).all()
 
 
 def test_a_search_may_start_where_the_last_one_ended():
     data = Repeats.of(*sample(own=0.1, noise=0.05))
-    _, theta = learn(sb.Matern(1.0), data)
+    theta = learn(sb.Matern(1.0), data).theta
     again = learn(sb.Matern(1.0), data, theta)[1]
     value = LogPosterior(sb.Matern(1.0), data)
     assert value(again)[0] <= value(theta)[0]
@@ -196,7 +202,7 @@ def test_a_known_noise_is_kept_and_the_rest_is_learned_around_it(noise):
     rng = np.random.default_rng(0)
     X = rng.random((40, 1))
     data = Repeats.of(X, np.sin(6 * X[:, 0]) + 0.1 * rng.standard_normal(40))
-    effects, theta = learn(sb.Matern([1.0]), data, noise=noise)
+    effects, theta, _ = learn(sb.Matern([1.0]), data, noise=noise)
     assert effects.noise == pytest.approx(noise, rel=1e-12)
     objective = LogPosterior(sb.Matern([1.0]), data)
     slope = objective(theta)[1]

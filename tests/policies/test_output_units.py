@@ -68,6 +68,19 @@ def test_normal_and_uniform_values_are_used_as_they_are(values, limited):
     np.testing.assert_allclose(units.inside(values), (values - values.mean()) / values.std(), atol=1e-9)
 
 
+def test_the_log_jacobian_is_that_of_differences():
+    y, h = np.array([-3.0, 0.5, 2.0, 40.0]), 1e-5
+    for units in (Units(3.0, 0.2), BENT):
+        slopes = (units.inside(y + h) - units.inside(y - h)) / (2 * h)
+        assert units.log_jacobian(y) == pytest.approx(np.log(slopes).sum(), rel=1e-8)
+
+
+def test_values_that_hardly_differ_are_not_spread_over_orders_of_magnitude():
+    """Of 24, 20 are at an optimum, where differences are noise. Log scales begin at 1/1000 of the middle range."""
+    y = np.r_[1.35 + 0.003 * NORMAL[:19], 1.35, NORMAL[20:24]]
+    assert Units.learned(y, limited=False).bend >= 1e-3 * np.ptp(np.quantile(y, [0.05, 0.95]))
+
+
 def test_a_few_huge_values_do_not_hide_the_rest():
     y = np.r_[NORMAL[:60], 1e5, -1e5]
     units = Units.learned(y, limited=True)

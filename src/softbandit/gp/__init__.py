@@ -10,7 +10,7 @@ from softbandit.gp.fitting import Fit, fit
 from softbandit.gp.interpolation import interpolation_error
 from softbandit.gp.kernel import Kernel, Rate, checked_kernel
 from softbandit.gp.kernels import Linear, Matern, SquaredExponential, Tabular
-from softbandit.gp.learning import learn, subset
+from softbandit.gp.learning import learn, subset, subset_of_points
 from softbandit.gp.nystrom import Budgeted
 from softbandit.gp.outliers import in_turn, near_the_middle, without_outliers
 from softbandit.gp.pivot_posterior import PivotPosterior

@@ -16,6 +16,7 @@ made: all are log-normal.
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -31,10 +32,18 @@ DEVIATIONS = (1.0, 1.5, 1.5)
 RANGES = np.log([[1e-3, 1e2], [1e-6, 1e2], [1e-6, 1e1]])
 
 
+class Learned(NamedTuple):
+    """A model, its parameters, from which the next search may start, and their log posterior, up to a constant."""
+
+    model: PointEffects
+    theta: Floats
+    log_posterior: float
+
+
 def learn(
     kernel: Kernel, data: Repeats, start: Floats | None = None, outputs: int = 1, noise: float | None = None
-) -> tuple[PointEffects, Floats]:
-    """Return the model, and its parameters theta, from which the next search may start.
+) -> Learned:
+    """Return the model of the data.
 
     `outputs` is the number of those learned in one go, which share the time; half of it is enough for any. A `noise`
     that is known is kept, as near as its range allows.
@@ -49,8 +58,9 @@ def learn(
     theta = np.clip(objective.centre if start is None else start, objective.lower, objective.upper)
     bounds = list(zip(objective.lower, objective.upper, strict=True))
     options = {"maxfun": evaluations}
-    theta = np.asarray(minimize(objective, theta, jac=True, method="L-BFGS-B", bounds=bounds, options=options).x)
-    return objective.model(theta), theta
+    found = minimize(objective, theta, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
+    theta = np.asarray(found.x)
+    return Learned(objective.model(theta), theta, -float(found.fun))
 
 
 def subset(data: Repeats) -> Repeats:

@@ -103,15 +103,17 @@ class Knowledge:
     def _with_round(self, t: int) -> "Knowledge":
         """Return the knowledge with round t, the first since those that the posteriors know, in them."""
         place: Any = int(self.where[t]) if self.posteriors else self.X[t]
-        posteriors, y = self.posteriors or self.fits, self.Y[t].copy()
+        posteriors: tuple[Any, ...] = self.posteriors or self.fits
+        y = self.Y[t].copy()
         z = np.array([float(model.units.inside(value)) for model, value in zip(self.models, y, strict=True)])
-        outliers = np.count_nonzero(self.counted[self.fitted :, 0] != self.Y[self.fitted : t, 0])
-        within = in_turn(z[:1], *np.array(posteriors[0].predicted(place))[:, None], outliers)[0]
+        mean, variance = np.array(posteriors[0].predicted(place))[:, None]
+        outliers = int((self.counted[self.fitted :, 0] != self.Y[self.fitted : t, 0]).sum())
+        within = in_turn(z[:1], mean, variance, outliers)[0]
         if within != z[0]:
             z[0], y[0] = within, self.models[0].units.outside(within, 0.0)
         later = tuple(posterior.observe(place, value) for posterior, value in zip(posteriors, z.tolist(), strict=True))
-        counted = np.concatenate([self.counted, y[None]])
-        return replace(self, counted=counted, **{"posteriors" if self.posteriors else "fits": later})
+        known = replace(self, counted=np.concatenate([self.counted, y[None]]))
+        return replace(known, posteriors=later) if self.posteriors else replace(known, fits=later)
 
     def with_limits_raised(self, by: Floats) -> "Knowledge":
         """Return the knowledge for limits raised by (m,): all costs are lower by that, and debts start at zero."""

@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from softbandit.backend import Floats, Ints
-from softbandit.gp import Kernel, PointEffects, Repeats, learn, near_the_middle, without_outliers
-from softbandit.policies.output_units import Units
+from softbandit.gp import Kernel, PointEffects, Repeats, learn, near_the_middle, subset_of_points, without_outliers
+from softbandit.policies.output_units import EVIDENCE, Units
 
 APART = 24  # points far apart, which decide on the transform of an output
 NEARBY = 0.05  # of the domain's width: points nearer than this count as one of them
@@ -72,16 +72,29 @@ def _learn_output(
 ) -> OutputModel:
     """Return the model of observations y (t,), which `data` holds by point; zero is a limit if it is `limited`.
 
-    An output whose noise is known is modelled on its own scale; its spread is at least that of the noise, also if it
-    was the same in all rounds.
+    A transform that makes costs more normal is used: it tells values near the limit apart. For a reward, the
+    observations must also be more likely by the model that is learned with it: values that hardly differ near an
+    optimum look like a peak, but need no transform. An output whose noise is known is modelled on its own scale; its
+    spread is at least that of the noise, also if it was the same in all rounds.
     """
+    plain, variance = Units.of(data.means), None
     if noise is None:
-        units = Units.learned(data.means, limited, data.means[far_apart(data.points, APART)])
+        likely = Units.learned(data.means, limited, data.means[far_apart(data.points, APART)])
+        candidates = {likely} if limited else {plain, likely}
     else:
-        units = Units.of(data.means)
-        units = replace(units, spread=max(units.spread, noise))
-    variance = None if noise is None else (noise / units.spread) ** 2
-    return OutputModel(units, *learn(form, data.with_values(units.inside(y)), start, outputs, variance))
+        plain = replace(plain, spread=max(plain.spread, noise))
+        candidates, variance = {plain}, (noise / plain.spread) ** 2
+    fits = {
+        units: learn(form, data.with_values(units.inside(y)), start, outputs * len(candidates), variance)
+        for units in candidates
+    }
+    known = y[np.isin(data.place, subset_of_points(data.counts))]
+
+    def evidence(units: Units) -> float:
+        return fits[units].log_posterior + units.log_jacobian(known) - EVIDENCE * (units != plain)
+
+    units = max(fits, key=evidence)
+    return OutputModel(units, *fits[units][:2])
 
 
 def far_apart(points: Floats, count: int) -> Ints:

@@ -15,8 +15,10 @@ import numpy as np
 from softbandit.backend import Floats
 
 BENDS = (0.1, 0.3, 0.6)  # quantiles of |y - zero| that are tried
+MIDDLE = (0.05, 0.95)  # quantiles between which the middle range is
+FINEST = 1e-3  # of the middle range: nearer to zero, differences are hardly ever more than noise
 FARTHEST, WIDEST = 300.0, 50.0  # of |w| and of its variance: beyond them, exponentials overflow
-EVIDENCE = 4.0  # by which the log likelihood must rise for a transform to be used
+EVIDENCE = 4.0  # by which the log density of the observations must rise for a transform to be used
 
 
 @dataclass(frozen=True)
@@ -37,9 +39,10 @@ class Units:
         """
         apart = y if apart is None else apart
         zero = 0.0 if limited else float(np.median(apart))
-        bends = sorted({float(np.quantile(np.abs(apart - zero), q)) for q in BENDS} - {0.0})
-        evidence = [cls.of(apart, zero, bend).log_likelihood(apart) for bend in bends]
-        plain = cls.of(apart).log_likelihood(apart)
+        least = FINEST * float(np.ptp(np.quantile(apart, MIDDLE)))
+        bends = sorted({max(float(np.quantile(np.abs(apart - zero), q)), least) for q in BENDS} - {0.0})
+        evidence = [cls.of(apart, zero, bend).log_jacobian(apart) for bend in bends]
+        plain = cls.of(apart).log_jacobian(apart)
         if not bends or max(evidence) < plain + EVIDENCE:
             return cls.of(y)
         return cls.of(y, zero, bends[int(np.argmax(evidence))])
@@ -52,8 +55,8 @@ class Units:
         share = float((w / size).std())  # squares of w itself may overflow, or be zero
         return cls(float((w / size).mean()) * size, (share if share > 1e-9 else 1.0) * size, zero, bend)
 
-    def log_likelihood(self, y: Floats) -> float:
-        """Return that of y if z is normal, up to a constant."""
+    def log_jacobian(self, y: Floats) -> float:
+        """Return sum ln |dz / dy|: the log density of y less that of z; if z ~ N(0, 1), that of y up to a constant."""
         slopes = np.log(np.hypot(y - self.zero, self.bend)).sum() if self.bend else 0.0
         return float(-len(y) * math.log(self.spread) - slopes)
 
