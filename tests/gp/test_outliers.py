@@ -34,9 +34,21 @@ def test_an_observation_counts_at_most_so_many_deviations_from_its_prediction():
 def test_observations_far_from_the_middle_are_brought_within_its_width():
     """The middle of 0 ... 100 is from 5 to 95, so that its width is 90."""
     y = np.arange(101.0)
-    np.testing.assert_array_equal(near_the_middle(y), y)
+    data = Repeats.of(np.zeros((101, 1)), y)
+    np.testing.assert_array_equal(near_the_middle(data, y), y)
     y[[0, 100]] = -1e9, 1e9
-    np.testing.assert_array_equal(near_the_middle(y)[[0, 1, 99, 100]], [-85.0, 1.0, 99.0, 185.0])
+    np.testing.assert_array_equal(near_the_middle(data, y)[[0, 1, 99, 100]], [-85.0, 1.0, 99.0, 185.0])
+
+
+@pytest.mark.parametrize("spread", [0.0, 0.01])
+def test_after_a_long_stay_at_an_optimum_the_other_observations_are_no_outliers(spread):
+    """Of 20 points one is played 600 times more, or 600 others within a hundredth of the range around it."""
+    stay = POINTS[3] + spread * rng.uniform(-0.5, 0.5, (600, 2))
+    places = np.concatenate([POINTS, stay])
+    y = surface(places) + NOISE * rng.standard_normal(len(places))
+    data = Repeats.of(places, y)
+    np.testing.assert_array_equal(near_the_middle(data, y), y)
+    np.testing.assert_array_equal(without_outliers(MODEL, data, y), y)
 
 
 @pytest.mark.parametrize("i", [0, 7, 15, 40, 79])

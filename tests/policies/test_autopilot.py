@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import softbandit as sb
-from softbandit.gp import PointPosterior
+from softbandit.gp import PointPosterior, Repeats
 from softbandit.policies import autopilot_knowledge, outlook, output_models
 from softbandit.policies.prices import Prices
 
@@ -345,8 +345,9 @@ def test_every_region_that_might_meet_a_limit_is_tried_before_it_counts_as_out_o
 def test_points_that_are_nearly_the_same_count_once_when_units_are_chosen():
     copies = 0.5 + 0.01 * np.random.default_rng(0).random((20, 2))
     corners = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
-    chosen = output_models.far_apart(np.concatenate([corners, copies]), output_models.APART)
-    assert sorted(chosen)[:4] == [0, 1, 2, 3]
+    data = Repeats.of(np.concatenate([corners, copies]), np.zeros(24))
+    chosen = data.points[data.far_apart(output_models.APART)]
+    assert {tuple(x) for x in corners} < {tuple(x) for x in chosen}
     assert len(chosen) == 5
 
 

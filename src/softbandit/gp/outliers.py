@@ -21,6 +21,7 @@ from softbandit.gp.learning import subset, subset_of_points
 from softbandit.gp.point_effects import PointEffects, PointPosterior, Repeats
 
 FARTHEST = 5.0  # standard deviations
+APART = 100  # points far apart, which tell the range of the observations
 RARE, EXCEEDED = 0.05, 1.96  # the share of normal numbers that exceed this many standard deviations
 
 
@@ -41,17 +42,29 @@ def without_outliers(model: PointEffects, data: Repeats, y: Floats) -> Floats:
     """
     if 2 * len(np.unique(y)) <= len(y):
         return y
-    mean, variance = leave_one_out(model, data, near_the_middle(y))
+    mean, variance = leave_one_out(model, data, near_the_middle(data, y))
     deviation = np.sqrt(variance)
-    s = np.quantile(np.abs(y - mean) / deviation, 1 - RARE, method="higher") / EXCEEDED
+    s = rarely_exceeded(data, np.abs(y - mean) / deviation) / EXCEEDED
     most = FARTHEST * max(s, 1.0) * deviation
     return np.clip(y, mean - most, mean + most)
 
 
-def near_the_middle(y: Floats) -> Floats:
-    """Return observations within their middle range, or beyond it by at most its width: all but RARE on either side."""
-    low, high = np.quantile(y, [RARE, 1 - RARE])
+def near_the_middle(data: Repeats, y: Floats) -> Floats:
+    """Return observations y (t,) within their middle range, all but RARE on either side, or beyond it by its width."""
+    low, high = -rarely_exceeded(data, -y), rarely_exceeded(data, y)
     return np.clip(y, low - (high - low), high + (high - low))
+
+
+def rarely_exceeded(data: Repeats, values: Floats) -> float:
+    """Return what RARE of the values (t,) exceed: of all, or of those at points far apart, whichever is larger.
+
+    Each of these counts once. In most rounds a policy plays where it is good, and what is not good is no outlier.
+    """
+    chosen = data.far_apart(APART)
+    few = max(RARE, min(1.5 / len(chosen), 1.0))  # of few points, too, one may be wrong
+    once = np.isin(data.place, chosen) / data.counts[data.place]
+    of_all = np.quantile(values, 1 - RARE, method="inverted_cdf")
+    return max(float(of_all), float(np.quantile(values, 1 - few, weights=once, method="inverted_cdf")))
 
 
 def leave_one_out(model: PointEffects, data: Repeats, y: Floats) -> tuple[Floats, Floats]:

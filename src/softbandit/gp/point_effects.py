@@ -17,6 +17,7 @@ from softbandit.backend import Floats, Ints
 from softbandit.gp.kernel import Kernel
 
 JITTER = 1e-9  # of a point's variance, added to that of its noise
+NEARBY = 0.05  # of the range of the points: those nearer than this count as one
 ROWS = 128  # of a triangular matrix that are multiplied at a time
 
 
@@ -57,6 +58,21 @@ class Repeats(NamedTuple):
     def first_rounds(self) -> Ints:
         """The first observation of each point, (k,)."""
         return np.unique(self.place, return_index=True)[1]
+
+    def far_apart(self, most: int) -> Ints:
+        """Return the numbers of at most that many points, each as far as possible from those before it.
+
+        Most points that a policy plays are where it is good; these are spread over all that it tried.
+        """
+        width = np.ptp(self.points, axis=0)
+        scaled = self.points / np.where(width > 0, width, 1.0)
+        chosen, gap = [0], np.full(len(scaled), np.inf)
+        while len(chosen) < min(most, len(scaled)):
+            gap = np.minimum(gap, ((scaled - scaled[chosen[-1]]) ** 2).mean(axis=1))
+            if gap.max() < NEARBY**2:
+                break
+            chosen.append(int(gap.argmax()))
+        return np.array(chosen)
 
     def with_values(self, y: Floats) -> "Repeats":
         """Return other observations (t,) of the same points."""

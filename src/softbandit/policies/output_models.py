@@ -6,12 +6,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from softbandit.backend import Floats, Ints
+from softbandit.backend import Floats
 from softbandit.gp import Kernel, PointEffects, Repeats, learn, near_the_middle, subset_of_points, without_outliers
-from softbandit.policies.output_units import EVIDENCE, Units
+from softbandit.policies.output_units import Units
 
 APART = 24  # points far apart, which decide on the transform of an output
-NEARBY = 0.05  # of the domain's width: points nearer than this count as one of them
+REWARD_EVIDENCE = 20.0  # for a transform of the reward: if it is wrong, optimism grows exponentially for no reason
 
 
 class OutputModel(NamedTuple):
@@ -50,7 +50,7 @@ def learn_outputs(
     def learned(i: int, y: Floats) -> OutputModel:
         return _learn_output(form, data.with_values(y), y, i > 0, len(noises), starts[i], noises[i])
 
-    near, costs = near_the_middle(Y[:, 0]), [learned(i, y) for i, y in enumerate(Y.T[1:], start=1)]
+    near, costs = near_the_middle(data, Y[:, 0]), [learned(i, y) for i, y in enumerate(Y.T[1:], start=1)]
     reward = learned(0, near)
     counted = as_counted((reward, *costs), data, Y)[:, 0]
     return (reward if (counted == near).all() else learned(0, counted), *costs)
@@ -73,13 +73,13 @@ def _learn_output(
     """Return the model of observations y (t,), which `data` holds by point; zero is a limit if it is `limited`.
 
     A transform that makes costs more normal is used: it tells values near the limit apart. For a reward, the
-    observations must also be more likely by the model that is learned with it: values that hardly differ near an
+    observations must also be far more likely by the model that is learned with it: values that hardly differ near an
     optimum look like a peak, but need no transform. An output whose noise is known is modelled on its own scale; its
     spread is at least that of the noise, also if it was the same in all rounds.
     """
     plain, variance = Units.of(data.means), None
     if noise is None:
-        likely = Units.learned(data.means, limited, data.means[far_apart(data.points, APART)])
+        likely = Units.learned(data.means, limited, data.means[data.far_apart(APART)])
         candidates = {likely} if limited else {plain, likely}
     else:
         plain = replace(plain, spread=max(plain.spread, noise))
@@ -91,20 +91,7 @@ def _learn_output(
     known = y[np.isin(data.place, subset_of_points(data.counts))]
 
     def evidence(units: Units) -> float:
-        return fits[units].log_posterior + units.log_jacobian(known) - EVIDENCE * (units != plain)
+        return fits[units].log_posterior + units.log_jacobian(known) - REWARD_EVIDENCE * (units != plain)
 
     units = max(fits, key=evidence)
     return OutputModel(units, *fits[units][:2])
-
-
-def far_apart(points: Floats, count: int) -> Ints:
-    """Return the numbers of at most that many points, each as far as possible from those before it."""
-    width = np.ptp(points, axis=0)
-    scaled = points / np.where(width > 0, width, 1.0)
-    chosen, gap = [0], np.full(len(points), np.inf)
-    while len(chosen) < min(count, len(points)):
-        gap = np.minimum(gap, ((scaled - scaled[chosen[-1]]) ** 2).mean(axis=1))
-        if gap.max() < NEARBY**2:
-            break
-        chosen.append(int(gap.argmax()))
-    return np.array(chosen)

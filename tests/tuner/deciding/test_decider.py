@@ -261,15 +261,15 @@ def test_a_known_noise_is_used_for_the_metric_and_its_mean_limits():
     assert noise[:2] == pytest.approx([2.0, 0.3], rel=1e-9)
 
 
-def test_a_glitch_of_the_metric_does_not_become_the_recommendation():
-    """It is 200 times the range of the metric, in the newest round or long ago."""
+def test_a_glitch_of_the_metric_is_looked_into_and_not_recommended():
+    """It is 200 times the range of the metric. As five deviations it may still look best, and be tried again."""
     events = Events(description(limits=()))
     events.play(60)
     id = len(events.decider.evidence.asks) + 1
     events.happen("asked", id, {"x": 0, "y": 12}, None, "explore")
     events.happen("told", id, {"gain": 2e4, "cost": 12.0, "other": 1.0})
-    assert next_decision(events.decider).values != {"x": 0, "y": 12}
-    events.play(40)
+    again = [proposal for proposal in events.play(40) if proposal.values == {"x": 0, "y": 12}]
+    assert len(again) <= 5
     assert events.decider.recommend(None).values != {"x": 0, "y": 12}
 
 
