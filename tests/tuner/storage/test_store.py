@@ -4,6 +4,7 @@ import os
 import sqlite3
 import threading
 
+import numpy as np
 import pytest
 from softbandit_tests import bad_tuner_calls
 from softbandit_tests import stressed_tuners as stressed
@@ -302,6 +303,12 @@ def test_a_store_given_as_url_or_path_is_the_same(file_store):
 
 
 # -- Odd arguments. --
+
+
+@pytest.mark.parametrize("odd", [np.zeros((1, 0, 1)), np.array([":memory:", "b"]), 3.0, None])
+def test_a_store_that_is_neither_path_nor_url_is_refused(odd):
+    with pytest.raises(sb.ArgumentError, match="store"):
+        sb.tuners(odd)
 
 
 def test_bad_calls_raise_softbandit_errors_only_and_write_nothing():

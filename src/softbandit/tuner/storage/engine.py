@@ -32,9 +32,11 @@ SERVER = {
 
 def store_url(place: Any) -> URL:
     """Return the URL of a store that is given as a path or as a URL."""
+    if not isinstance(place, str):
+        return URL.create("sqlite", database=_file_name(place))
     if place == IN_MEMORY:
         raise _lost(place)
-    if not isinstance(place, str) or "://" not in place:
+    if "://" not in place:
         return URL.create("sqlite", database=_file_name(place))
     try:
         url = make_url(place)
