@@ -8,7 +8,6 @@ import pytest
 import softbandit as sb
 from softbandit.gp import PointPosterior, Repeats
 from softbandit.policies import autopilot_knowledge, outlook, output_models
-from softbandit.policies.prices import Prices
 
 ARMS = np.random.default_rng(0).random((40, 2))
 BOX = sb.Box([0, 0], [1, 1])
@@ -377,12 +376,39 @@ def test_measured_debts_are_repaid(horizon):
     assert np.abs(means).max() < debt_allowed(150)  # 0.027
 
 
-def test_debts_are_repaid_even_if_the_model_takes_the_limit_for_free(monkeypatch):
-    """The prices of the model are 0 in every round, so that only what was measured counts."""
-    free = Prices(np.zeros(1), True, np.zeros(1))
-    monkeypatch.setattr(outlook, "limit_prices", lambda *arguments: free)
-    means = [play(sb.Autopilot(ARMS, horizon=150), 150, seed=seed)[0].record.costs.mean() for seed in range(5)]
-    assert max(means) < debt_allowed(150)
+@pytest.mark.parametrize("horizon", [150, None])
+def test_debts_are_repaid_even_if_the_model_takes_costs_for_too_low(monkeypatch, horizon):
+    """By 0.1 in every round. If only the model counted, the mean cost would be that far above the limit."""
+    bias = 0.1
+    estimates, expected = outlook.optimistic, outlook.in_user_units
+
+    def too_low(*arguments):
+        f, g = estimates(*arguments)
+        return f, g - bias
+
+    def too_low_in_user_units(*arguments):
+        reward, *costs = expected(*arguments)
+        return [reward, *((mean - bias, deviation) for mean, deviation in costs)]
+
+    monkeypatch.setattr(autopilot_knowledge, "optimistic", too_low)
+    monkeypatch.setattr(outlook, "in_user_units", too_low_in_user_units)
+    means = [play(sb.Autopilot(ARMS, horizon=horizon), 150, seed=seed)[0].record.costs.mean() for seed in range(5)]
+    # A debt d shrinks by d / (REPAY sqrt(T)) per round and grows by the bias; with a horizon it is repaid by then.
+    owed = 0.0 if horizon else bias * outlook.REPAY * math.sqrt(150)
+    assert max(means) < debt_allowed(150) + owed / 150
+
+
+def test_the_arm_at_the_limit_is_played_and_not_two_that_average_to_it():
+    """The middle arm earns 0.9 more than its neighbours do on average. Its cost is 0, but noise of 0.05 hides that."""
+    outcomes = np.array([[1.0, -0.6], [2.9, 0.0], [3.0, 0.6]])
+    for seed in range(3):
+        agent, rng = sb.Agent(sb.Autopilot([[0.0], [0.5], [1.0]], horizon=100), seed=seed), np.random.default_rng(seed)
+        for _ in range(100):
+            decision = agent.ask()
+            reward, cost = outcomes[decision.arm] + NOISE * rng.standard_normal(2)
+            agent.tell(decision, reward, cost)
+        # The noise may owe 3 * 0.05 * sqrt(100) = 1.5, which two or three rounds at the first arm repay, and some try.
+        assert (agent.record.arms[10:] == 1).mean() > 0.9
 
 
 def test_a_limit_that_binds_is_used_up():

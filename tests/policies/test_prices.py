@@ -47,6 +47,36 @@ def test_with_contexts_the_value_at_the_prices_is_that_of_the_best_mixture(m, co
         assert dual_value(prices.phi, f, g, contexts) == pytest.approx(exact.value, abs=1e-6)
 
 
+def context_means(weights, values, contexts=None):
+    """Return the mean of values (..., n) over contexts that are equally likely, with a mixture (n,) in each."""
+    labels = np.zeros(len(weights), dtype=int) if contexts is None else contexts
+    np.testing.assert_allclose(np.bincount(labels, weights), np.ones(labels.max() + 1), atol=1e-9)
+    assert (weights >= 0).all()
+    return values @ weights / (labels.max() + 1)
+
+
+@pytest.mark.parametrize("m", [0, 1, 2, 3])
+@pytest.mark.parametrize("count", [None, 2, 7])
+def test_the_weights_are_those_of_the_best_mixture(m, count):
+    for seed in range(3):
+        f, g = sample(m, n=100, seed=seed)
+        contexts = None if count is None else np.random.default_rng(seed).permutation(np.arange(100) % count)
+        prices, exact = limit_prices(f, g, contexts), sb.randomized_optimum(f, g.T.reshape(100, m), contexts)
+        # Programs are solved to 1e-8 of the largest reward and cost, some 3.
+        assert context_means(prices.weights, f, contexts) == pytest.approx(exact.value, abs=1e-6)
+        assert (context_means(prices.weights, g, contexts) <= 1e-6).all()
+
+
+@pytest.mark.parametrize("m", [1, 2, 3])
+@pytest.mark.parametrize("contexts", [None, np.arange(60) % 4])
+def test_if_no_mixture_meets_the_limits_the_weights_are_those_of_the_least_violation(m, contexts):
+    rng = np.random.default_rng(m)
+    f, g = rng.standard_normal(60), 0.2 + rng.random((m, 60))
+    prices = limit_prices(f, g, contexts)
+    assert not prices.feasible
+    np.testing.assert_allclose(context_means(prices.weights, g, contexts), prices.violation, atol=1e-6)
+
+
 @pytest.mark.parametrize("m", [1, 2])
 @pytest.mark.parametrize("shift", [-1e9, -50.0, 50.0, 1e9])
 def test_adding_a_number_to_the_rewards_changes_no_price(m, shift):

@@ -1,13 +1,18 @@
 """Autopilot: for users who know their limits and nothing else. Kernel, noise, scales and prices are learned.
 
-Each round it plays argmax f_t(x) - phi_t . g_t(x), with optimistic estimates f_t and g_t, at the price
+Each round is drawn from the best mixture of arms: that with the largest optimistic reward f_t whose costs repay what
+is owed in the rounds that are left,
 
-    phi_t = [max(phi_LP, min(phi_repay, max(4 phi_LP, u))) + 2 u debt / (s_g sqrt(T))]_+    u = s_f / s_g
+    maximise E_pi[f_t]  subject to  E_pi[g_t] + debt / left <= 0.
 
-phi_LP are the prices at which the best mixture by these estimates meets its limits, and phi_repay those at which the
-best mixture by the mean costs repays the debt in the rounds that are left. `debt` is the total of the costs as
-*measured*: whatever the model believes, a debt that grows wins in the end. s_f and s_g are the spreads of
-what was observed. No theorem covers it, since all that a theorem takes as known is learned.
+g_t are the expected costs where there is a debt, and optimistic ones where there is none. `debt` is the total of the
+costs as *measured*: whatever the model believes, a debt that grows wins in the end. If no mixture repays it, or only
+at a price above max(4 phi_LP, u), a round plays argmax f_t(x) - phi_t . g_t(x) with optimistic costs and
+
+    phi_t = max(4 phi_LP, u) + 2 u debt / (s_g sqrt(T))    u = s_f / s_g
+
+phi_LP are the prices at which the best mixture meets its limits by optimistic costs, s_f and s_g the spreads of what
+was observed. No theorem covers it, since all that a theorem takes as known is learned.
 """
 
 from collections.abc import Iterable
@@ -26,7 +31,7 @@ from softbandit.policies.autopilot_knowledge import CANDIDATES, INITIAL, Knowled
 from softbandit.policies.autopilot_remarks import remarks
 from softbandit.policies.autopilot_words import learned_lines
 from softbandit.policies.base import MOST_CONSTRAINTS, About, Choice, Quantile, State, Steps, check_size, without_tiny
-from softbandit.policies.outlook import Moments, in_user_units, quantiles
+from softbandit.policies.outlook import Moments, choose, in_user_units, quantiles
 
 COPIES = 48  # candidates near each promising point
 RADII = (0.1, 0.03, 0.01)  # of these, relative to the domain's width
@@ -97,7 +102,7 @@ class Autopilot(Steps):
 
     takes_spaces = True
     about = About(
-        "optimism at the limits' own prices, with measured debts repaid; everything is learned",
+        "the best mixture by optimistic estimates, with measured debts repaid; everything is learned",
         "softbandit",
         "nothing",
         "none: no theorem takes so little as known",
@@ -128,9 +133,7 @@ class Autopilot(Steps):
             where, x = self._far_away(known.X, uniform, among)
             return Choice(self._as_choice(where, x), np.zeros(1), np.zeros((1, self.constraints)))
         o = known.outlook if among is None else known.outlook_among(np.flatnonzero(among))
-        z = known.acquisition(o)
-        best = np.flatnonzero(z >= z.max() - 1e-12 * np.abs(z).max())
-        i = int(best[int(uniform[-1] * len(best))])
+        i = choose(o, known.models, known.standing, float(uniform[-1]))
         return Choice(self._as_choice(int(o.where[i]), o.points[i]), o.f[i : i + 1], o.g[:, i][None])
 
     @one_thread()

@@ -16,9 +16,8 @@ from softbandit.policies.outlook import (
     PATIENCE,
     Outlook,
     Standing,
-    acquisition,
-    limit_and_debt_prices,
     optimistic,
+    planned,
 )
 from softbandit.policies.output_models import OutputModel, as_counted, learn_outputs
 from softbandit.policies.output_units import Units
@@ -146,14 +145,14 @@ class Knowledge:
         where, points, moments = self._candidates()
         estimates = optimistic(self.models, moments, self.standing.width)
         contexts = None if self.policy.context is None else self.policy.context[where]
-        prices, phi = limit_and_debt_prices(self.models, estimates, moments, self.standing, contexts)
-        return Outlook(where, points, *estimates, prices, phi, moments)
+        prices, phi, weights = planned(self.models, estimates, moments, self.standing, contexts)
+        return Outlook(where, points, *estimates, prices, phi, weights, moments)
 
     @cached_property
     def standing(self) -> Standing:
         t = len(self.X)
-        rounds = max(self.policy.horizon or t, t)
-        return Standing(self.debt, self.spreads, rounds, self.rounds_left, self.rounds_left, self.policy.optimism)
+        rounds = max(self.policy.horizon or PATIENCE, t)
+        return Standing(self.debt, self.spreads, rounds, self.rounds_left, self.policy.optimism)
 
     @property
     def rounds_left(self) -> int:
@@ -165,17 +164,13 @@ class Knowledge:
         """Return the outlook for a round that offers some of the arms, at the same prices."""
         o = self.outlook
         if self.posteriors:
-            moments = [(mean[offered], variance[offered]) for mean, variance in o.moments]
-            return Outlook(offered, o.points[offered], o.f[offered], o.g[:, offered], o.prices, o.phi, moments)
+            return o.among(offered)
         drawn = self._generator(2).permutation(offered)[:CANDIDATES]
         arms = np.union1d(np.intersect1d(o.where, offered), drawn)
         points = self.policy.arms[arms]
         moments = [fit.at(points) for fit in self.fits]
-        return Outlook(arms, points, *optimistic(self.models, moments, self.standing.width), o.prices, o.phi, moments)
-
-    def acquisition(self, o: Outlook) -> Floats:
-        """Return what is maximised over the candidates."""
-        return acquisition(o, self.models, self.standing)
+        estimates = optimistic(self.models, moments, self.standing.width)
+        return Outlook(arms, points, *estimates, o.prices, o.phi, np.zeros(len(arms)), moments)
 
     def _candidates(self) -> tuple[Ints, Floats, list[tuple[Floats, Floats]]]:
         """Return the candidates, and mean and variance of each output there, in its own units."""

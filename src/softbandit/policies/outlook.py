@@ -1,8 +1,16 @@
-"""Autopilot's view of a round: optimistic estimates of the candidates, and the prices of the limits.
+"""Autopilot's view of a round: optimistic estimates of the candidates, the prices of the limits, and what to play.
 
-    phi = [max(phi_LP, min(phi_repay, max(4 phi_LP, u))) + 2 u debt / (s_g sqrt(T))]_+    u = s_f / s_g
+A round is drawn from the best mixture of candidates: that with the largest optimistic reward whose costs repay what is
+owed in the rounds that are left,
 
-Autopilot's docstring explains the symbols.
+    maximise E_pi[f]  subject to  E_pi[g_i] + debt_i / left <= 0,
+
+with the expected costs where there is a debt, and optimistic ones where there is none. If there is no such mixture, or
+its price of a limit is above max(4 phi_LP, u), it would take too much: then the round plays argmax f - phi . g with
+
+    phi = max(4 phi_LP, u) + 2 u debt / (s_g sqrt(T))    u = s_f / s_g
+
+for limits with a debt. Autopilot's docstring explains the symbols.
 """
 
 import math
@@ -18,6 +26,7 @@ from softbandit.policies.output_models import OutputModel
 from softbandit.policies.prices import Prices, limit_prices
 
 PRICE_GAIN = 2.0  # of the debt
+REPAY = 5.0  # roots of the rounds, in which a debt is repaid
 REPAYMENT = 4.0  # the highest price of repaying a debt, as a multiple of the limit's own price (or of u / 4)
 SURE = 2.5  # posterior standard deviations by which estimates are optimistic before a limit counts as out of reach
 PATIENCE = 100  # rounds left for which an arm that may be better by 1.2 standard deviations is worth a try
@@ -26,32 +35,48 @@ Moments = tuple[Floats, Floats]  # mean and variance (c,) of one output, in its 
 
 
 class Outlook(NamedTuple):
-    """The candidates of a round, what is expected of them, and the prices."""
+    """The candidates of a round, what is expected of them, the prices, and the mixture to draw from."""
 
     where: Ints  # (c,): the arm of each candidate; on a continuous domain -1
     points: Floats  # (c, d)
     f: Floats  # (c,): optimistic
     g: Floats  # (m, c)
-    prices: Prices
+    prices: Prices  # without debts
     phi: Floats  # (m,)
+    weights: Floats  # (c,): of the mixture; all 0 if the round plays the best candidate at the prices phi
     moments: list[Moments]  # of each output
+
+    def among(self, some: Ints | slice) -> "Outlook":
+        """Return the outlook for a round that offers some of the candidates."""
+        moments = [(mean[some], variance[some]) for mean, variance in self.moments]
+        parts = {name: getattr(self, name)[..., some] for name in ("where", "f", "g", "weights")}
+        return self._replace(points=self.points[some], moments=moments, **parts)
 
 
 @dataclass(frozen=True)
 class Standing:
-    """The state of a run: what is owed, and in how many rounds it is to be repaid."""
+    """The state of a run: what is owed, and how long it lasts."""
 
     debt: Floats  # (m,): the total of each cost
     spreads: Floats  # (1 + m,): of each output over the observed points
-    rounds: float | Floats  # T, of each limit or of all
+    rounds: float | Floats  # T, of each limit or of all: until the horizon, or in the limit's window
     left: int  # rounds until the horizon
-    repay_within: float | Floats  # rounds, of each limit or of all
     optimism: float = 1.0
 
     @property
     def width(self) -> float:
         """The number of posterior standard deviations by which estimates are optimistic."""
         return self.optimism * math.sqrt(2 * math.log1p(self.left / PATIENCE))
+
+    @property
+    def repay_within(self) -> Floats:
+        """The rounds in which a debt is to be repaid, of each limit or of all.
+
+        They grow as sqrt(T): a model that is always off by b then leaves a debt of order b sqrt(T), and a mean that
+        tends to the limit.
+        """
+        most = np.minimum(self.rounds, REPAY * np.sqrt(self.rounds))
+        return np.asarray(np.minimum(most, self.left))
 
 
 def quantiles(models: Sequence[OutputModel], moments: Iterable[Moments]) -> Quantile:
@@ -78,41 +103,45 @@ def in_user_units(models: Sequence[OutputModel], moments: Iterable[Moments]) -> 
     return [m.units.moments(*pair, m.effects.noise) for m, pair in zip(models, moments, strict=True)]
 
 
-def limit_and_debt_prices(
+def planned(
     models: Sequence[OutputModel],
     estimates: tuple[Floats, Floats],
     moments: list[Moments],
     standing: Standing,
     contexts: Ints | None,
-) -> tuple[Prices, Floats]:
-    """Return the limits' own prices, and phi (m,)."""
+) -> tuple[Prices, Floats, Floats]:
+    """Return the prices without debts, phi (m,), and the weights of the mixture to draw from, (c,)."""
     f, g = estimates
-    prices = limit_prices(f, g, contexts)
+    prices, owes = limit_prices(f, g, contexts), standing.debt > 0
     u = standing.spreads[0] / standing.spreads[1:]
-    highest = REPAYMENT * np.maximum(prices.phi, u / 4)
-    phi = np.maximum(prices.phi, np.minimum(_repayment_prices(models, f, moments, standing, contexts), highest))
+    highest = np.maximum(REPAYMENT * prices.phi, u)
+    repayment = np.where(owes, np.inf, 0.0)
+    if prices.feasible:
+        expected = np.array([mean for mean, _ in in_user_units(models, moments)[1:]]).reshape(g.shape)
+        costs = np.where(owes[:, None], expected, g) + (standing.debt / standing.repay_within)[:, None]
+        plan = limit_prices(f, costs, contexts)
+        if plan.feasible and (plan.phi <= highest).all():
+            return prices, plan.phi, plan.weights
+        if plan.feasible:
+            repayment = np.where(owes, plan.phi, 0.0)
     owed = PRICE_GAIN * u * (standing.debt / standing.spreads[1:]) / np.sqrt(standing.rounds)
-    return prices, np.maximum(phi + owed, 0.0)
+    phi = np.clip(repayment, prices.phi, highest) + owed
+    return prices, np.maximum(phi, 0.0), np.zeros(len(f))
 
 
-def _repayment_prices(
-    models: Sequence[OutputModel], f: Floats, moments: list[Moments], standing: Standing, contexts: Ints | None
-) -> Floats:
-    """Return the prices (m,) at which debts are repaid in time; inf if no mixture does."""
-    debt = np.maximum(standing.debt, 0.0)
-    if not debt.any():
-        return np.zeros_like(debt)
-    means = [mean for mean, _ in in_user_units(models, moments)]
-    costs = np.array(means[1:]) + (debt / standing.repay_within)[:, None]
-    if (costs.min(axis=1) <= 0).all():
-        prices = limit_prices(f, costs, contexts)
-        if prices.feasible:
-            return prices.phi
-    return np.where(debt > 0, np.inf, 0.0)
+def choose(o: Outlook, models: Sequence[OutputModel], standing: Standing, uniform: float) -> int:
+    """Return the candidate to play, given a number that is uniform in (0, 1)."""
+    if o.weights.any():
+        mixed = np.flatnonzero(o.weights)
+        share = np.cumsum(o.weights[mixed])
+        return int(mixed[np.searchsorted(share[:-1], uniform * share[-1], side="right")])
+    z = acquisition(o, models, standing)
+    best = np.flatnonzero(z >= z.max() - 1e-12 * np.abs(z).max())
+    return int(best[int(uniform * len(best))])
 
 
 def acquisition(o: Outlook, models: Sequence[OutputModel], standing: Standing) -> Floats:
-    """Return what is maximised over the candidates.
+    """Return what is maximised over the candidates if no mixture repays the debts.
 
     If no mixture meets the limits, that is minus the least violation that is plausible: a region in which the
     limits might still be met is tried before they count as out of reach.

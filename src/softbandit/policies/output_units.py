@@ -35,9 +35,10 @@ class Units:
         """Return units for values (k,) of different points; `limited`: zero is a limit, and stays where it is.
 
         `apart` are values at points that are far apart, which decide on a transform: most of the points that a
-        policy plays are where it is good, and look like a peak. By default they are all.
+        policy plays are where it is good, and look like a peak. By default they are all. Equal values count once: a
+        parameter without effect says nothing about the scale.
         """
-        apart = y if apart is None else apart
+        apart = np.unique(y if apart is None else apart)
         zero = 0.0 if limited else float(np.median(apart))
         least = FINEST * float(np.ptp(np.quantile(apart, MIDDLE)))
         bends = sorted({max(float(np.quantile(np.abs(apart - zero), q)), least) for q in BENDS} - {0.0})

@@ -8,6 +8,7 @@ import pytest
 
 import softbandit as sb
 from softbandit.errors import ArgumentError
+from softbandit.policies import outlook
 from softbandit.tuner.deciding import beliefs
 from softbandit.tuner.deciding.decider import Decider
 from softbandit.tuner.deciding.evidence import Evidence
@@ -176,7 +177,7 @@ def test_many_asks_before_feedback_differ(space, rounds_before):
     events.in_flight = 100
     proposals = events.play(24)
     different = {tuple(proposal.values.items()) for proposal in proposals}
-    assert len(different) == 24 if rounds_before == 0 else len(different) >= 16
+    assert len(different) == 24 if rounds_before == 0 else len(different) >= 12  # a mixture is drawn from repeatedly
 
 
 def test_pending_rounds_reduce_the_variance_as_observations_at_their_mean_would():
@@ -206,7 +207,7 @@ def test_expected_costs_of_pending_rounds_are_part_of_the_debt():
     after = decider._forecast_now(None).standing
     assert after.debt == pytest.approx(before + 2 * expected, rel=1e-4)
     assert expected > 3
-    assert after.rounds == decider.evidence.rounds == 14
+    assert decider.evidence.rounds == 14
 
 
 # -- Settings. --
@@ -278,7 +279,7 @@ def test_a_limit_over_a_window_is_repaid_within_it():
     events.play(30)
     standing = events.decider._forecast_now(None).standing
     assert list(standing.rounds) == [500, 20]
-    assert list(standing.repay_within) == [500 - events.decider.evidence.rounds, 20]
+    np.testing.assert_allclose(standing.repay_within, [outlook.REPAY * math.sqrt(500), 20])
 
 
 def test_limits_are_kept_and_used():

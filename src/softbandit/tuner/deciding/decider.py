@@ -5,11 +5,10 @@ ask and its context: any process that has followed the same events decides the s
 
 1. `BASELINE_ROUNDS` rounds play the baseline, which tells the noise.
 2. Until there are enough measurements to learn from, rounds are far from one another.
-3. After that a round plays argmax f(x) - phi . g(x) over configurations x in its context, with optimistic estimates
-   and prices as `policies.outlook` describes. A pending round counts as measured at its mean: it reduces the
-   variance there, and its expected costs are part of the debt. With contexts the price of a limit is the same in all
-   of them, since the limit is on the average over time: it is that of the best mixture over this context and a
-   sample of those so far.
+3. After that a round is drawn from the best mixture of configurations in its context, as `policies.outlook`
+   describes. A pending round counts as measured at its mean: it reduces the variance there, and its expected costs are
+   part of the debt. With contexts the price of a limit is the same in all of them, since the limit is on the average
+   over time: it is that of the best mixture over this context and a sample of those so far.
 4. A round that may not explore, by `explore_share`, plays the configuration that `recommend` names.
 """
 
@@ -26,7 +25,7 @@ from softbandit.backend.random import POLICY
 from softbandit.domains import Values
 from softbandit.errors import ArgumentError
 from softbandit.policies.autopilot import far_from
-from softbandit.policies.outlook import acquisition
+from softbandit.policies.outlook import choose
 from softbandit.tuner.deciding import notes
 from softbandit.tuner.deciding.beliefs import BASELINE_ROUNDS, Beliefs
 from softbandit.tuner.deciding.effects import Effect, varied
@@ -103,7 +102,7 @@ class Decider:
         if beliefs is None:
             return self._first_round(ask, rng)
         forecast = self._forecaster.forecast(beliefs, context, rng)
-        i = self._argmax(beliefs, forecast, ask) if self._may_explore(ask) else forecast.best
+        i = self._chosen(beliefs, forecast, ask) if self._may_explore(ask) else forecast.best
         x, best = forecast.configurations[[i, forecast.best]]
         kind = "best" if (x == best).all() else "explore"
         expected = self._in_words(forecast.posterior.quantile(0.0)[:, i])
@@ -206,12 +205,10 @@ class Decider:
 
     # -- Parts of a decision. --
 
-    def _argmax(self, beliefs: Beliefs, forecast: Forecast, ask: int) -> int:
-        """Return the best candidate by the acquisition, with ties broken by the draw of the ask."""
-        z = acquisition(forecast.outlook, beliefs.models, forecast.standing)
-        ties = np.flatnonzero(z >= z.max() - 1e-12 * np.abs(z).max())
+    def _chosen(self, beliefs: Beliefs, forecast: Forecast, ask: int) -> int:
+        """Return the candidate to play, by the draw of the ask."""
         uniform = draw(DrawCount(0, 1), self.description.seed, [0], ask, 1, POLICY).uniform[0, 0, 0]
-        return int(ties[int(uniform * len(ties))])
+        return choose(forecast.outlook, beliefs.models, forecast.standing, float(uniform))
 
     def _baseline_is_due(self) -> bool:
         if self.description.baseline is None:

@@ -13,8 +13,8 @@ from softbandit.policies.outlook import (
     Moments,
     Outlook,
     Standing,
-    limit_and_debt_prices,
     optimistic,
+    planned,
 )
 from softbandit.tuner.deciding import candidates
 from softbandit.tuner.deciding.beliefs import Beliefs, half_life, has_fixed_candidates
@@ -94,10 +94,10 @@ class Forecaster:
             moments = _given(posteriors, further, Z)
         standing = self._standing(beliefs, self._pending_costs(beliefs, posteriors, further, Z))
         estimates = optimistic(models, moments, standing.width)
-        prices, phi = limit_and_debt_prices(models, estimates, moments, standing, labels)
-        f, g = estimates[0][:n], estimates[1][:, :n]
-        outlook = Outlook(np.full(n, -1), X[:n], f, g, prices, phi, _first(moments, n))
-        return Forecast(configurations, outlook, standing, Posterior(models, _first(measured, n)))
+        prices, phi, weights = planned(models, estimates, moments, standing, labels)
+        outlook = Outlook(np.full(len(X), -1), X, *estimates, prices, phi, weights, moments).among(slice(n))
+        posterior = Posterior(models, [(mean[:n], variance[:n]) for mean, variance in measured])
+        return Forecast(configurations, outlook, standing, posterior)
 
     def posterior(self, beliefs: Beliefs, configurations: Floats, context: Values | None) -> Posterior:
         """Return the posterior at any configurations (n, d), without pending rounds."""
@@ -150,19 +150,20 @@ class Forecaster:
         return np.array(totals[1:])
 
     def _standing(self, beliefs: Beliefs, pending_costs: Floats) -> Standing:
-        """Return where the run is. A limit over a window is repaid within it, since older debts leave it."""
+        """Return where the run is.
+
+        A limit over a window is repaid within it, since older debts leave it; and what is left of it is not spent,
+        since that leaves the window as well.
+        """
         description, t = self.evidence.description, self.evidence.rounds
         left = max(t, PATIENCE) if description.rounds is None else max(description.rounds - t, 1)
         windows = np.array([limit.window or np.inf for limit in description.limits])
-        rounds = np.minimum(max(description.rounds or t, t, 1), windows)
+        rounds = np.minimum(max(description.rounds or PATIENCE, t), windows)
         debts = self.evidence.debts() + pending_costs
-        return Standing(debts, beliefs.spreads, rounds, left, np.minimum(left, windows))
+        debts = np.where(windows < np.inf, np.maximum(debts, 0.0), debts)
+        return Standing(debts, beliefs.spreads, rounds, left)
 
 
 def _given(posteriors: Posteriors, P: Floats, Z: Floats) -> list[Moments]:
     """Return the moments of each output after the measurements Z (1 + m, o) at the first o of P."""
     return [c.given(P, z, outliers=i == 0) for i, (c, z) in enumerate(zip(posteriors, Z, strict=True))]
-
-
-def _first(moments: list[Moments], n: int) -> list[Moments]:
-    return [(mean[:n], variance[:n]) for mean, variance in moments]
