@@ -393,8 +393,8 @@ def test_debts_are_repaid_even_if_the_model_takes_costs_for_too_low(monkeypatch,
     monkeypatch.setattr(autopilot_knowledge, "optimistic", too_low)
     monkeypatch.setattr(outlook, "in_user_units", too_low_in_user_units)
     means = [play(sb.Autopilot(ARMS, horizon=horizon), 150, seed=seed)[0].record.costs.mean() for seed in range(5)]
-    # A debt d shrinks by d / (REPAY sqrt(T)) per round and grows by the bias; with a horizon it is repaid by then.
-    owed = 0.0 if horizon else bias * outlook.REPAY * math.sqrt(150)
+    # A debt d shrinks by d / sqrt(t) per round and grows by the bias; with a horizon it is repaid by then.
+    owed = 0.0 if horizon else bias * math.sqrt(150)
     assert max(means) < debt_allowed(150) + owed / 150
 
 

@@ -1,9 +1,9 @@
 """Autopilot: for users who know their limits and nothing else. Kernel, noise, scales and prices are learned.
 
-Each round is drawn from the best mixture of arms: that with the largest optimistic reward f_t whose costs repay what
-is owed in the rounds that are left,
+Each round is drawn from the best mixture of arms: that with the largest optimistic reward f_t whose costs keep the
+limits and repay what is owed,
 
-    maximise E_pi[f_t]  subject to  E_pi[g_t] + debt / left <= 0.
+    maximise E_pi[f_t]  subject to  E_pi[g_t] + debt / min(5 sqrt(T), rounds left) <= 0.
 
 g_t are the expected costs where there is a debt, and optimistic ones where there is none. `debt` is the total of the
 costs as *measured*: whatever the model believes, a debt that grows wins in the end. If no mixture repays it, or only

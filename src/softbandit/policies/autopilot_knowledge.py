@@ -18,6 +18,7 @@ from softbandit.policies.outlook import (
     Standing,
     optimistic,
     planned,
+    repayment_rounds,
 )
 from softbandit.policies.output_models import OutputModel, as_counted, learn_outputs
 from softbandit.policies.output_units import Units
@@ -150,9 +151,9 @@ class Knowledge:
 
     @cached_property
     def standing(self) -> Standing:
-        t = len(self.X)
-        rounds = max(self.policy.horizon or PATIENCE, t)
-        return Standing(self.debt, self.spreads, rounds, self.rounds_left, self.policy.optimism)
+        t, T = len(self.X), self.policy.horizon
+        repay_within = repayment_rounds(t, T)
+        return Standing(self.debt, self.spreads, max(T or t, t), self.rounds_left, repay_within, self.policy.optimism)
 
     @property
     def rounds_left(self) -> int:

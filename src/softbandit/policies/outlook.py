@@ -1,12 +1,16 @@
 """Autopilot's view of a round: optimistic estimates of the candidates, the prices of the limits, and what to play.
 
-A round is drawn from the best mixture of candidates: that with the largest optimistic reward whose costs repay what is
-owed in the rounds that are left,
+A round is drawn from the best mixture of candidates: that with the largest optimistic reward whose costs keep the
+limits and repay what is owed,
 
-    maximise E_pi[f]  subject to  E_pi[g_i] + debt_i / left <= 0,
+    maximise E_pi[f]  subject to  E_pi[g_i] + debt_i / min(5 sqrt(T), rounds left) <= 0,
 
-with the expected costs where there is a debt, and optimistic ones where there is none. If there is no such mixture, or
-its price of a limit is above max(4 phi_LP, u), it would take too much: then the round plays argmax f - phi . g with
+or debt_i / sqrt(t) if the horizon is unknown, with the expected cost where there is a debt, and the optimistic one
+where there is none. To play the best candidate at the mixture's prices instead would be to play its extremes in turn:
+at these prices all of its candidates are equally good, and a small debt decides between them.
+
+If there is no such mixture, or its price of a limit is above max(4 phi_LP, u), it would take too much: then the round
+plays argmax f - phi . g with
 
     phi = max(4 phi_LP, u) + 2 u debt / (s_g sqrt(T))    u = s_f / s_g
 
@@ -26,8 +30,8 @@ from softbandit.policies.output_models import OutputModel
 from softbandit.policies.prices import Prices, limit_prices
 
 PRICE_GAIN = 2.0  # of the debt
-REPAY = 5.0  # roots of the rounds, in which a debt is repaid
-REPAYMENT = 4.0  # the highest price of repaying a debt, as a multiple of the limit's own price (or of u / 4)
+REPAY_WITHIN = 5.0  # roots of the horizon
+HIGHEST_PRICE = 4.0  # at which debts are repaid by a mixture, as a multiple of the limit's own price (or of u / 4)
 SURE = 2.5  # posterior standard deviations by which estimates are optimistic before a limit counts as out of reach
 PATIENCE = 100  # rounds left for which an arm that may be better by 1.2 standard deviations is worth a try
 
@@ -55,12 +59,13 @@ class Outlook(NamedTuple):
 
 @dataclass(frozen=True)
 class Standing:
-    """The state of a run: what is owed, and how long it lasts."""
+    """The state of a run: what is owed, and in how many rounds it is to be repaid."""
 
     debt: Floats  # (m,): the total of each cost
     spreads: Floats  # (1 + m,): of each output over the observed points
     rounds: float | Floats  # T, of each limit or of all: until the horizon, or in the limit's window
     left: int  # rounds until the horizon
+    repay_within: float | Floats  # rounds, of each limit or of all
     optimism: float = 1.0
 
     @property
@@ -68,15 +73,17 @@ class Standing:
         """The number of posterior standard deviations by which estimates are optimistic."""
         return self.optimism * math.sqrt(2 * math.log1p(self.left / PATIENCE))
 
-    @property
-    def repay_within(self) -> Floats:
-        """The rounds in which a debt is to be repaid, of each limit or of all.
 
-        They grow as sqrt(T): a model that is always off by b then leaves a debt of order b sqrt(T), and a mean that
-        tends to the limit.
-        """
-        most = np.minimum(self.rounds, REPAY * np.sqrt(self.rounds))
-        return np.asarray(np.minimum(most, self.left))
+def repayment_rounds(t: int, horizon: int | None) -> float:
+    """Return in how many rounds a debt is to be repaid.
+
+    That is by the horizon at the latest; if it is unknown, any round may be the last one, and sooner is better. The
+    rounds grow as sqrt(T): a model that is always off by b leaves a debt of order b sqrt(T), and the mean tends to the
+    limit.
+    """
+    if horizon is None:
+        return math.sqrt(max(t, 1))
+    return min(REPAY_WITHIN * math.sqrt(max(horizon, t)), max(horizon - t, 1))
 
 
 def quantiles(models: Sequence[OutputModel], moments: Iterable[Moments]) -> Quantile:
@@ -114,7 +121,7 @@ def planned(
     f, g = estimates
     prices, owes = limit_prices(f, g, contexts), standing.debt > 0
     u = standing.spreads[0] / standing.spreads[1:]
-    highest = np.maximum(REPAYMENT * prices.phi, u)
+    highest = np.maximum(HIGHEST_PRICE * prices.phi, u)
     repayment = np.where(owes, np.inf, 0.0)
     if prices.feasible:
         expected = np.array([mean for mean, _ in in_user_units(models, moments)[1:]]).reshape(g.shape)

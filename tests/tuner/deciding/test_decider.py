@@ -207,7 +207,7 @@ def test_expected_costs_of_pending_rounds_are_part_of_the_debt():
     after = decider._forecast_now(None).standing
     assert after.debt == pytest.approx(before + 2 * expected, rel=1e-4)
     assert expected > 3
-    assert decider.evidence.rounds == 14
+    assert after.rounds == decider.evidence.rounds == 14
 
 
 # -- Settings. --
@@ -279,7 +279,7 @@ def test_a_limit_over_a_window_is_repaid_within_it():
     events.play(30)
     standing = events.decider._forecast_now(None).standing
     assert list(standing.rounds) == [500, 20]
-    np.testing.assert_allclose(standing.repay_within, [outlook.REPAY * math.sqrt(500), 20])
+    np.testing.assert_allclose(standing.repay_within, [outlook.REPAY_WITHIN * math.sqrt(500), 20])
 
 
 def test_limits_are_kept_and_used():

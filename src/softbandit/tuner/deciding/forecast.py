@@ -15,6 +15,7 @@ from softbandit.policies.outlook import (
     Standing,
     optimistic,
     planned,
+    repayment_rounds,
 )
 from softbandit.tuner.deciding import candidates
 from softbandit.tuner.deciding.beliefs import Beliefs, half_life, has_fixed_candidates
@@ -158,10 +159,11 @@ class Forecaster:
         description, t = self.evidence.description, self.evidence.rounds
         left = max(t, PATIENCE) if description.rounds is None else max(description.rounds - t, 1)
         windows = np.array([limit.window or np.inf for limit in description.limits])
-        rounds = np.minimum(max(description.rounds or PATIENCE, t), windows)
+        rounds = np.minimum(max(description.rounds or t, t, 1), windows)
         debts = self.evidence.debts() + pending_costs
         debts = np.where(windows < np.inf, np.maximum(debts, 0.0), debts)
-        return Standing(debts, beliefs.spreads, rounds, left)
+        repay_within = np.minimum(repayment_rounds(t, description.rounds), windows)
+        return Standing(debts, beliefs.spreads, rounds, left, repay_within)
 
 
 def _given(posteriors: Posteriors, P: Floats, Z: Floats) -> list[Moments]:
