@@ -124,9 +124,10 @@ def planned(
     highest = np.maximum(HIGHEST_PRICE * prices.phi, u)
     repayment = np.where(owes, np.inf, 0.0)
     if prices.feasible:
-        expected = np.array([mean for mean, _ in in_user_units(models, moments)[1:]]).reshape(g.shape)
-        costs = np.where(owes[:, None], expected, g) + (standing.debt / standing.repay_within)[:, None]
-        plan = limit_prices(f, costs, contexts)
+        costs = g.copy()
+        for i in np.flatnonzero(owes).tolist():
+            ((costs[i], _),) = in_user_units([models[1 + i]], [moments[1 + i]])
+        plan = limit_prices(f, costs + (standing.debt / standing.repay_within)[:, None], contexts)
         if plan.feasible and (plan.phi <= highest).all():
             return prices, plan.phi, plan.weights
         if plan.feasible:
