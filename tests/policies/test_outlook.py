@@ -1,4 +1,4 @@
-"""What Autopilot plays: the best mixture that keeps the limits and repays debts, or the best arm at its prices."""
+"""A round of Autopilot: the best mixture that keeps the limits and repays debts, or the best arm at its prices."""
 
 import math
 
@@ -7,7 +7,7 @@ import pytest
 
 from softbandit.gp import Matern, PointEffects
 from softbandit.policies import outlook
-from softbandit.policies.outlook import Outlook, Standing, choose, planned, repayment_rounds
+from softbandit.policies.outlook import Outlook, Standing, choose, plan_round, repayment_rounds
 from softbandit.policies.output_models import OutputModel
 from softbandit.policies.output_units import Units
 from softbandit.policies.prices import limit_prices
@@ -23,7 +23,7 @@ def plan(debt=0.0, optimism=0.0, spreads=(1.0, 0.5), f=F, g=G):
     """Return prices, phi and weights, if estimates are optimistic by that many standard deviations of 0.2."""
     moments = [(f, np.full(len(f), VARIANCE)), (g[0], np.full(len(f), VARIANCE))]
     standing = Standing(np.array([debt]), np.array(spreads), 100, 50, WITHIN)
-    return planned(MODELS, outlook.optimistic(MODELS, moments, optimism), moments, standing, None)
+    return plan_round(MODELS, outlook.optimistic(MODELS, moments, optimism), moments, standing, None)
 
 
 def outlook_of(weights):
@@ -56,7 +56,7 @@ def test_what_is_left_is_spent_by_optimistic_costs():
 
 
 def test_a_debt_that_would_take_too_much_raises_the_price_of_the_best_arm():
-    """To repay 12 in 20 rounds takes arm 0 alone; 3.8 per unit of cost is more than max(4 phi, u) = 2."""
+    """The price of repaying by arm 0 is 3.8 per unit of cost, more than max(4 phi, u) = 2."""
     for debt in (4.0, 12.0, 40.0):  # the last cannot be repaid at all
         prices, phi, weights = plan(debt=debt)
         np.testing.assert_array_equal(weights, np.zeros(4))

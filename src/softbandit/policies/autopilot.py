@@ -3,11 +3,12 @@
 Each round is drawn from the best mixture of arms: that with the largest optimistic reward f_t whose costs keep the
 limits and repay what is owed,
 
-    maximise E_pi[f_t]  subject to  E_pi[g_t] + debt / min(5 sqrt(T), rounds left) <= 0.
+    maximise E_pi[f_t]  subject to  E_pi[g_t] + debt / min(5 sqrt(T), rounds left) <= 0,
 
-g_t are the expected costs where there is a debt, and optimistic ones where there is none. `debt` is the total of the
-costs as *measured*: whatever the model believes, a debt that grows wins in the end. If no mixture repays it, or only
-at a price above max(4 phi_LP, u), a round plays argmax f_t(x) - phi_t . g_t(x) with optimistic costs and
+or debt / sqrt(t) if the horizon is unknown. g_t are the expected costs where there is a debt, and optimistic ones where
+there is none. `debt` is the total of the costs as *measured*: whatever the model believes, a debt that grows wins in
+the end. If no mixture repays it, or only at a price above max(4 phi_LP, u), a round plays
+argmax f_t(x) - phi_t . g_t(x) with optimistic costs and
 
     phi_t = max(4 phi_LP, u) + 2 u debt / (s_g sqrt(T))    u = s_f / s_g
 

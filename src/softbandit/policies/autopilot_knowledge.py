@@ -17,7 +17,7 @@ from softbandit.policies.outlook import (
     Outlook,
     Standing,
     optimistic,
-    planned,
+    plan_round,
     repayment_rounds,
 )
 from softbandit.policies.output_models import OutputModel, as_counted, learn_outputs
@@ -146,7 +146,7 @@ class Knowledge:
         where, points, moments = self._candidates()
         estimates = optimistic(self.models, moments, self.standing.width)
         contexts = None if self.policy.context is None else self.policy.context[where]
-        prices, phi, weights = planned(self.models, estimates, moments, self.standing, contexts)
+        prices, phi, weights = plan_round(self.models, estimates, moments, self.standing, contexts)
         return Outlook(where, points, *estimates, prices, phi, weights, moments)
 
     @cached_property

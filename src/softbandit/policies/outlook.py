@@ -52,9 +52,14 @@ class Outlook(NamedTuple):
 
     def among(self, some: Ints | slice) -> "Outlook":
         """Return the outlook for a round that offers some of the candidates."""
-        moments = [(mean[some], variance[some]) for mean, variance in self.moments]
-        parts = {name: getattr(self, name)[..., some] for name in ("where", "f", "g", "weights")}
-        return self._replace(points=self.points[some], moments=moments, **parts)
+        return self._replace(
+            where=self.where[some],
+            points=self.points[some],
+            f=self.f[some],
+            g=self.g[:, some],
+            weights=self.weights[some],
+            moments=[(mean[some], variance[some]) for mean, variance in self.moments],
+        )
 
 
 @dataclass(frozen=True)
@@ -110,7 +115,7 @@ def in_user_units(models: Sequence[OutputModel], moments: Iterable[Moments]) -> 
     return [m.units.moments(*pair, m.effects.noise) for m, pair in zip(models, moments, strict=True)]
 
 
-def planned(
+def plan_round(
     models: Sequence[OutputModel],
     estimates: tuple[Floats, Floats],
     moments: list[Moments],

@@ -98,8 +98,9 @@ def _mixed(n: int, *parts: tuple[Best, float]) -> Floats:
 
 
 def _several_prices(h: Floats, contexts: Ints | None) -> Prices:
-    """Return the prices of several costs. Without contexts the simplex method is faster, but it may find no prices at
-    the edge of what can be met.
+    """Return the prices of several costs.
+
+    Without contexts the simplex method is faster, but it may find no prices at the edge of what can be met.
     """
     if contexts is None:
         mixture = best_mixture(h[:1], h[None, 1:])

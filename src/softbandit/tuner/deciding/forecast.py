@@ -14,7 +14,7 @@ from softbandit.policies.outlook import (
     Outlook,
     Standing,
     optimistic,
-    planned,
+    plan_round,
     repayment_rounds,
 )
 from softbandit.tuner.deciding import candidates
@@ -95,7 +95,7 @@ class Forecaster:
             moments = _given(posteriors, further, Z)
         standing = self._standing(beliefs, self._pending_costs(beliefs, posteriors, further, Z))
         estimates = optimistic(models, moments, standing.width)
-        prices, phi, weights = planned(models, estimates, moments, standing, labels)
+        prices, phi, weights = plan_round(models, estimates, moments, standing, labels)
         outlook = Outlook(np.full(len(X), -1), X, *estimates, prices, phi, weights, moments).among(slice(n))
         posterior = Posterior(models, [(mean[:n], variance[:n]) for mean, variance in measured])
         return Forecast(configurations, outlook, standing, posterior)
