@@ -20,6 +20,7 @@ PAGE, CHOICE_PAGE = report.DOCS / "decisions.md", report.DOCS / "which.md"
 MEASURED = ("storm", "databases")
 LONG = 2000  # rounds, for the fall of the regret
 SEEDS = 10  # that a conclusion needs
+MOST_NAMED = 6  # of the cells with fewer
 TOLD = ("opb", "sgp-ucb", "stageopt")  # a safe arm, which the others must find
 CHOICES = {  # methods that users choose from, and what they are called there
     "autopilot": "Autopilot",
@@ -91,12 +92,17 @@ def amount(results):
 
 
 def scope(results):
-    """Return in words how much was run, and if it is enough."""
-    seeds = [len(runs) for cell in results.runs.values() for runs in cell.values()]
+    """Return in words how much was run, and what of it with fewer seeds than the rest."""
     lengths = sorted({rounds for _, rounds in results.cells})
-    counts = fewest_to_most(seeds)
-    trial = "" if min(seeds) >= SEEDS else f" Where a method has fewer than {SEEDS}, its figures are provisional."
-    return f"{amount(results)}, T = {', '.join(f'{T:,}' for T in lengths)}, {counts} seeds.{trial}\n"
+    fewer = [
+        f"{method} on {problem} at T = {rounds:,} ({len(runs)})"
+        for problem, rounds in results.cells
+        for method, runs in results.runs[problem, rounds].items()
+        if len(runs) < SEEDS
+    ]
+    named = "; ".join(fewer[:MOST_NAMED]) + (f"; and {len(fewer) - MOST_NAMED} more" if len(fewer) > MOST_NAMED else "")
+    note = f" Fewer, and provisional: {named}." if fewer else ""
+    return f"{amount(results)}, T = {', '.join(f'{T:,}' for T in lengths)}, {SEEDS} seeds.{note}\n"
 
 
 # -- The targets. --
